@@ -1,0 +1,6 @@
+use loom_classify::{TaintOrigin, Tainted};
+
+fn main() {
+    let answer = Tainted::new("text".to_owned(), TaintOrigin::llm("plan"));
+    let _: String = answer.unwrap_tainted();
+}

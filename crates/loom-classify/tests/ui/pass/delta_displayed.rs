@@ -1,0 +1,7 @@
+use loom_classify::{Origins, TaintOrigin, TaintedStr};
+
+fn main() {
+    let origins = Origins::from(TaintOrigin::llm("plan"));
+    let delta = TaintedStr::new("text", &origins);
+    println!("{}", delta.unwrap_tainted());
+}

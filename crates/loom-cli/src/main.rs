@@ -1,0 +1,2 @@
+//! The `loom` command.
+fn main() {}

@@ -1,0 +1,221 @@
+//! One call: its facts, its options, its key and its report.
+
+mod key;
+mod memo;
+mod options;
+mod report;
+
+use std::any::Any;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+pub use key::{CallKey, CallRef};
+pub(crate) use memo::MemoIdentity;
+pub use memo::MemoKey;
+pub use options::{CallOptions, DurableStep, Emitter, ResourceTotals};
+pub use report::{CallReport, Outcome};
+
+use crate::identity::Identity;
+use crate::runtime::{Caller, ToolEntry};
+use crate::signal::Signals;
+
+/// Which side of the durable boundary a call is on (spec row T7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Seam {
+    /// `invoke_transient`, bare or in a decide scope: writes nothing.
+    Transient,
+    /// `ctx.run`: a recorded step.
+    Durable,
+}
+
+/// The facts of a call that outlive its frame: cheap to clone, what guards and sinks are made with.
+#[derive(Clone)]
+pub struct CallInfo {
+    pub(crate) caller: Caller,
+    pub(crate) tool: u32,
+    pub(crate) identity: Option<Arc<Identity>>,
+    pub(crate) step: Option<Arc<DurableStep>>,
+    pub(crate) key: Option<CallKey>,
+}
+
+impl CallInfo {
+    /// The tool's id.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.entry().id
+    }
+
+    /// Who asks and what it runs as.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        match &self.identity {
+            Some(identity) => identity,
+            None => self.caller.identity(),
+        }
+    }
+
+    /// The flow's id, in an execution.
+    #[must_use]
+    pub fn workflow_id(&self) -> Option<&str> {
+        self.identity().run_as.as_ref().map(|run_as| &*run_as.workflow_id)
+    }
+
+    /// The execution's id; `transient:<label>` of a bare call (spec row T6).
+    #[must_use]
+    pub fn execution_id(&self) -> &str {
+        let identity = self.identity();
+        match (&identity.run_as, &identity.transient_id) {
+            (Some(run_as), _) => &run_as.execution_id,
+            (None, Some(transient)) => transient,
+            (None, None) => &self.entry().transient_id,
+        }
+    }
+
+    /// The step's id: the tool id of a transient call (spec row T8).
+    #[must_use]
+    pub fn step_id(&self) -> &str {
+        match &self.step {
+            Some(step) => &step.step_id,
+            None => self.tool(),
+        }
+    }
+
+    /// The key that tells scope calls of one execution apart; append it to every id minted from
+    /// (execution id, step id) (spec row T8).
+    #[must_use]
+    pub fn call_key(&self) -> Option<&CallKey> {
+        self.key.as_ref()
+    }
+
+    /// The provider's idempotency key, on the durable path only: `execution_id:path` (spec row T1).
+    #[must_use]
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.step.as_ref().map(|step| &*step.idempotency_key)
+    }
+
+    /// Which side of the durable boundary the call is on.
+    #[must_use]
+    pub fn seam(&self) -> Seam {
+        if self.step.is_some() { Seam::Durable } else { Seam::Transient }
+    }
+
+    pub(crate) fn entry(&self) -> &ToolEntry {
+        self.caller.runtime().tool(self.tool)
+    }
+}
+
+impl std::fmt::Debug for CallInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallInfo")
+            .field("tool", &self.tool())
+            .field("execution_id", &self.execution_id())
+            .field("call_key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call as hooks see it. Dereferences to its [`CallInfo`].
+pub struct Call {
+    info: CallInfo,
+    options: Option<Box<CallOptions>>,
+    /// Which hook runs now: what `keep` is keyed by, so that two middlewares of one type never mix.
+    hook: AtomicU32,
+    kept: OnceLock<Box<Mutex<Kept>>>,
+}
+
+type Kept = Vec<(u32, Box<dyn Any + Send>)>;
+
+impl Call {
+    pub(crate) fn new(caller: Caller, tool: u32, mut options: Option<Box<CallOptions>>) -> Self {
+        let (identity, step, key) = match &mut options {
+            None => (None, None, None),
+            Some(options) => options.facts(&caller),
+        };
+        Self {
+            info: CallInfo { caller, tool, identity, step, key },
+            options,
+            hook: AtomicU32::new(0),
+            kept: OnceLock::new(),
+        }
+    }
+
+    /// The composed cancellation of the call (spec row D8).
+    #[must_use]
+    pub fn signal(&self) -> &Signals {
+        match &self.options {
+            Some(options) => &options.signals,
+            None => NO_SIGNALS,
+        }
+    }
+
+    /// The running totals of the execution, for admission (spec row T12).
+    #[must_use]
+    pub fn totals(&self) -> Option<&ResourceTotals> {
+        self.options.as_ref()?.totals.as_ref()
+    }
+
+    /// Whether the caller asked to run as another identity than its own.
+    #[must_use]
+    pub fn acts_as_another(&self) -> bool {
+        self.options.as_ref().is_some_and(|options| options.run_as.is_some())
+    }
+
+    /// Unix time in milliseconds, from the runtime's clock.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.info.caller.runtime().clock.now_ms()
+    }
+
+    /// Keeps a value for this middleware's own `after` hook, such as a start time or a permit. It is dropped
+    /// however the call ends, also when the caller drops it. Keyed by the hook that runs now; a second value
+    /// replaces the first. Meant for `before`, `before_wait` and `after`.
+    pub fn keep<T: Send + 'static>(&self, value: T) {
+        let slots = self.kept.get_or_init(Box::default);
+        let mut slots = slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let hook = self.hook.load(Ordering::Relaxed);
+        slots.retain(|(owner, _)| *owner != hook);
+        slots.push((hook, Box::new(value)));
+    }
+
+    /// Takes back what this middleware kept, when it is a `T`.
+    #[must_use]
+    pub fn take_kept<T: Send + 'static>(&self) -> Option<T> {
+        let mut slots = self.kept.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let hook = self.hook.load(Ordering::Relaxed);
+        let at = slots.iter().position(|(owner, value)| *owner == hook && value.is::<T>())?;
+        slots.swap_remove(at).1.downcast().ok().map(|value| *value)
+    }
+
+    /// The facts that outlive the call.
+    #[must_use]
+    pub fn info(&self) -> &CallInfo {
+        &self.info
+    }
+
+    #[inline]
+    pub(crate) fn enter_hook(&self, hook: usize) {
+        self.hook.store(hook as u32, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn options(&self) -> Option<&CallOptions> {
+        self.options.as_deref()
+    }
+}
+
+const NO_SIGNALS: &Signals = &Signals::none();
+
+impl Deref for Call {
+    type Target = CallInfo;
+
+    fn deref(&self) -> &CallInfo {
+        &self.info
+    }
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.info.fmt(f)
+    }
+}

@@ -1,0 +1,173 @@
+//! The live view of a call: deltas, sinks, guards, meters and the one guarded channel between them.
+
+mod channel;
+mod gate;
+mod guard;
+mod kind;
+mod lane;
+mod live_text;
+mod sink;
+mod stream;
+mod wire;
+
+use loom_classify::{Tainted, TaintedStr};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use channel::Channel;
+pub use channel::{Deltas, Stopped};
+pub use guard::{DeltaForm, DeltaGuard, Meter, MeterForm, Outlet, Verdict};
+pub use kind::{DeltaKind, DeltaKinds, Lane};
+pub use lane::LANES_MAX;
+pub(crate) use live_text::LiveHash;
+pub use sink::DeltaSink;
+pub(crate) use sink::SinkFn;
+pub(crate) use stream::StreamFacts;
+
+/// Tokens as a provider reported them: advisory, absent when unknown, never an input to metering (spec row D3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens of the request; `None` when the provider did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens of the answer; `None` when the provider did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Usage with both figures known.
+    #[must_use]
+    pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens) }
+    }
+
+    /// The sum of what is known; unknown stays unknown only where both are.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        Self {
+            input_tokens: sum(self.input_tokens, other.input_tokens),
+            output_tokens: sum(self.output_tokens, other.output_tokens),
+        }
+    }
+}
+
+/// One delta as a sink gets it (spec rows D3, D20). Only the runtime makes one.
+///
+/// The text is borrowed for the delivery and tainted; who keeps it calls [`EffectDelta::to_owned`].
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug)]
+pub enum EffectDelta<'a> {
+    /// A piece of the answer; never empty.
+    #[non_exhaustive]
+    Text {
+        /// The piece, tainted with `llm:<tool id>`.
+        text: TaintedStr<'a>,
+        /// Which text lane it belongs to.
+        lane: Lane,
+    },
+    /// A piece of reasoning; never empty. Only for sinks that ask.
+    #[non_exhaustive]
+    Reasoning {
+        /// The piece.
+        text: TaintedStr<'a>,
+        /// Which reasoning lane it belongs to.
+        lane: Lane,
+    },
+    /// A piece of a tool call's arguments, verbatim; never empty. Only for sinks that ask.
+    #[non_exhaustive]
+    ToolArguments {
+        /// The piece.
+        text: TaintedStr<'a>,
+        /// Which tool call it belongs to.
+        lane: Lane,
+    },
+    /// A new attempt begins: drop what was folded so far.
+    #[non_exhaustive]
+    Reset {
+        /// The attempt that begins, from 2.
+        attempt: u32,
+        /// The empty text, with the call's origin.
+        text: TaintedStr<'a>,
+    },
+    /// The call succeeded. Only for the per-call sink.
+    #[non_exhaustive]
+    Done {
+        /// As the provider reported it; `None` when unknown.
+        usage: Option<Usage>,
+        /// The empty text, with the call's origin.
+        text: TaintedStr<'a>,
+    },
+}
+
+impl EffectDelta<'_> {
+    /// The delta's text: empty for a reset and for done.
+    #[must_use]
+    pub fn text(&self) -> TaintedStr<'_> {
+        match self {
+            Self::Text { text, .. }
+            | Self::Reasoning { text, .. }
+            | Self::ToolArguments { text, .. }
+            | Self::Reset { text, .. }
+            | Self::Done { text, .. } => *text,
+        }
+    }
+
+    /// A copy that outlives the delivery. Tainted as the delta was.
+    #[must_use]
+    pub fn to_owned(&self) -> OwnedDelta {
+        match *self {
+            Self::Text { text, lane } => OwnedDelta::Text { text: text.to_owned(), lane },
+            Self::Reasoning { text, lane } => OwnedDelta::Reasoning { text: text.to_owned(), lane },
+            Self::ToolArguments { text, lane } => OwnedDelta::ToolArguments { text: text.to_owned(), lane },
+            Self::Reset { attempt, .. } => OwnedDelta::Reset { attempt },
+            Self::Done { usage, .. } => OwnedDelta::Done { usage },
+        }
+    }
+}
+
+/// A delta that was kept. Tainted as it was.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub enum OwnedDelta {
+    /// A piece of the answer.
+    #[non_exhaustive]
+    Text {
+        /// The piece.
+        text: Tainted<String>,
+        /// Which text lane it belongs to.
+        lane: Lane,
+    },
+    /// A piece of reasoning.
+    #[non_exhaustive]
+    Reasoning {
+        /// The piece.
+        text: Tainted<String>,
+        /// Which reasoning lane it belongs to.
+        lane: Lane,
+    },
+    /// A piece of a tool call's arguments.
+    #[non_exhaustive]
+    ToolArguments {
+        /// The piece.
+        text: Tainted<String>,
+        /// Which tool call it belongs to.
+        lane: Lane,
+    },
+    /// A new attempt begins.
+    #[non_exhaustive]
+    Reset {
+        /// The attempt that begins, from 2.
+        attempt: u32,
+    },
+    /// The call succeeded.
+    #[non_exhaustive]
+    Done {
+        /// As the provider reported it.
+        usage: Option<Usage>,
+    },
+}

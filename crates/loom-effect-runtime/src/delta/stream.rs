@@ -1,0 +1,303 @@
+//! What stands under a channel's lock: meters, lanes with their guards, and the sinks behind them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use loom_classify::{Origins, TaintedStr};
+
+use super::gate::Cut;
+use super::guard::{Meter, MeterForm, Tail};
+use super::lane::{Lanes, finish, run};
+use super::{DeltaKind, DeltaKinds, DeltaSink, EffectDelta, Lane, LiveHash, Usage};
+use crate::call::{Call, CallInfo, CallRef};
+use crate::caught::caught;
+use crate::error::Violation;
+use crate::signal::Signals;
+use crate::warning::Warning;
+
+/// The stream of one call, attempt after attempt.
+pub(super) struct Stream {
+    meters: Vec<Box<dyn Meter>>,
+    lanes: Lanes,
+    out: Out,
+}
+
+/// The far side of the guards.
+struct Out {
+    info: CallInfo,
+    number: u64,
+    origins: Origins,
+    /// The per-call sink, then the configured one, each with the kinds it gets.
+    sinks: [Option<(Arc<dyn DeltaSink>, DeltaKinds)>; 2],
+    hash: LiveHash,
+    hashed: bool,
+    attempt: u32,
+    delivered: bool,
+    ever_delivered: bool,
+    ended: bool,
+    usage: Option<Usage>,
+    sink_reported: bool,
+}
+
+/// What an attempt's stream came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StreamFacts {
+    /// Text reached a sink in this attempt.
+    pub(crate) delivered: bool,
+    /// The effect marked the end of a stream that a sink follows.
+    pub(crate) ended: bool,
+    /// The hash of the live text, where a sink saw any.
+    pub(crate) live: Option<u64>,
+}
+
+impl Stream {
+    /// The stream of `call` in its attempt `room`. Reports a blind stream once a call (spec row D10).
+    pub(super) fn of(call: &Call, origins: Origins, room: u32) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let info = call.info().clone();
+        let rt = info.caller.runtime();
+        let per_call = call.options().and_then(|options| options.sink.clone());
+        let sinks = [per_call, info.entry().sink.clone()].map(|sink| {
+            let sink = sink?;
+            let wanted = caught(|| sink.wants()).unwrap_or(DeltaKinds::NONE);
+            Some((sink, wanted))
+        });
+        let wanted = sinks.iter().flatten().fold(DeltaKinds::NONE, |all, (_, kinds)| all | *kinds);
+        if let Some(blind) = rt.coverage.blinded(wanted) {
+            rt.warn(&Warning::StreamingDisabled { middleware: blind, tool: info.tool() });
+        }
+        let seen = rt.coverage.kinds();
+        let sinks = sinks.map(|sink| {
+            let (sink, kinds) = sink?;
+            let kinds = kinds & seen;
+            (!kinds.is_empty()).then_some((sink, kinds))
+        });
+        let hashed = sinks.iter().flatten().any(|(_, kinds)| kinds.has(DeltaKind::Text));
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let out = Out {
+            info,
+            number,
+            origins,
+            sinks,
+            hash: LiveHash::new(),
+            hashed,
+            attempt: room,
+            delivered: false,
+            ever_delivered: false,
+            ended: false,
+            usage: None,
+            sink_reported: false,
+        };
+        Self { meters: Vec::new(), lanes: Lanes::default(), out }
+    }
+
+    /// Fresh meters for an attempt, the call's own last. A factory that panics severs.
+    pub(super) fn make_meters(&mut self, of_call: Option<&dyn MeterForm>) -> Result<(), Violation> {
+        self.meters.clear();
+        let info = &self.out.info;
+        let runtime = info.caller.runtime();
+        let metered = runtime.metered.iter().filter_map(|at| runtime.middlewares.get(*at));
+        let made = caught(|| {
+            let forms = metered.filter_map(|middleware| middleware.meter()).chain(of_call);
+            forms.map(|form| form.meter(info)).collect()
+        });
+        self.meters = made.map_err(|_| Violation::safety("meter.panicked"))?;
+        Ok(())
+    }
+
+    /// Begins attempt `room`: no guard, no text and no mark of the one before, and a reset to every sink.
+    pub(super) fn begin(&mut self, room: u32, cut: &Cut<'_>, signals: &Signals) {
+        self.lanes.clear();
+        self.out.hash = LiveHash::new();
+        self.out.attempt = room;
+        self.out.delivered = false;
+        self.out.ended = false;
+        self.out.usage = None;
+        let Out { info, number, origins, sinks, sink_reported, .. } = &mut self.out;
+        let delta = EffectDelta::Reset { attempt: room, text: TaintedStr::new("", origins) };
+        let call = call_ref(info, *number, room);
+        for (sink, _) in sinks.iter().flatten() {
+            if cut.is_cut() || signals.is_aborted() {
+                return;
+            }
+            deliver(&**sink, &call, &delta, info, sink_reported);
+        }
+    }
+
+    /// One piece through meters, guards and sinks. An error severs.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        lane: Lane,
+        cut: &Cut<'_>,
+        signals: &Signals,
+        text: &str,
+    ) -> Result<(), Violation> {
+        if !self.meters.is_empty() {
+            self.count(lane.kind(), text.len())?;
+        }
+        if !self.lanes.is_current(lane) && !self.lanes.recall(lane) {
+            self.open(lane, cut, signals)?;
+        }
+        let guards = self.lanes.current();
+        self.out.guarded(lane, cut, signals, |tail| run(guards, tail, text))
+    }
+
+    /// Finishes every open lane: held tails flow out, and may still sever.
+    pub(super) fn finish(&mut self, cut: &Cut<'_>, signals: &Signals) -> Result<StreamFacts, Violation> {
+        while let Some((lane, mut guards)) = self.lanes.take_any() {
+            self.out.guarded(lane, cut, signals, |tail| finish(&mut guards, tail))?;
+        }
+        let out = &self.out;
+        Ok(StreamFacts {
+            delivered: out.delivered,
+            ended: out.ended && out.sinks.iter().any(Option::is_some),
+            live: (out.hashed && out.delivered).then(|| out.hash.finish()),
+        })
+    }
+
+    /// Marks the end of the effect's stream.
+    pub(super) fn end(&mut self, usage: Option<Usage>) {
+        self.out.ended = true;
+        self.out.usage = usage.or(self.out.usage);
+    }
+
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.out.usage
+    }
+
+    pub(super) fn ever_delivered(&self) -> bool {
+        self.out.ever_delivered
+    }
+
+    /// Tells the per-call sink alone that the call succeeded.
+    pub(super) fn done(&mut self, usage: Option<Usage>) {
+        let Out { info, number, origins, sinks: [per_call, _], attempt, sink_reported, .. } = &mut self.out;
+        if let Some((sink, _)) = per_call {
+            let delta = EffectDelta::Done { usage, text: TaintedStr::new("", origins) };
+            deliver(&**sink, &call_ref(info, *number, *attempt), &delta, info, sink_reported);
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, lane: Lane, cut: &Cut<'_>, signals: &Signals) -> Result<(), Violation> {
+        if let Some((before, mut guards)) = self.lanes.take_predecessor(lane) {
+            self.out.guarded(before, cut, signals, |tail| finish(&mut guards, tail))?;
+        }
+        let info = &self.out.info;
+        self.lanes.open(lane, info, &info.caller.runtime().inspectors)
+    }
+
+    fn count(&mut self, kind: DeltaKind, bytes: usize) -> Result<(), Violation> {
+        for meter in &mut self.meters {
+            caught(|| meter.observe(kind, bytes))
+                .unwrap_or_else(|_| Err(Violation::safety("meter.panicked")))?;
+        }
+        Ok(())
+    }
+}
+
+impl Out {
+    /// Runs guards under a catch, in front of the sinks. A panic severs.
+    #[inline]
+    fn guarded(
+        &mut self,
+        lane: Lane,
+        cut: &Cut<'_>,
+        signals: &Signals,
+        judge: impl FnOnce(&mut dyn Tail),
+    ) -> Result<(), Violation> {
+        let mut tail = SinkTail { out: self, lane, cut, signals, severed: None };
+        let judged = caught(|| judge(&mut tail));
+        match (judged, tail.severed) {
+            (_, Some(violation)) => Err(violation),
+            (Ok(()), None) => Ok(()),
+            (Err(_), None) => Err(Violation::safety("guard.panicked")),
+        }
+    }
+}
+
+/// The end of the guard chain: the live-text hash and the sinks.
+struct SinkTail<'a, 'b> {
+    out: &'a mut Out,
+    lane: Lane,
+    cut: &'a Cut<'b>,
+    signals: &'a Signals,
+    severed: Option<Violation>,
+}
+
+impl Tail for SinkTail<'_, '_> {
+    #[inline]
+    fn deliver(&mut self, text: &str) {
+        let Out {
+            info,
+            number,
+            origins,
+            sinks,
+            hash,
+            hashed,
+            attempt,
+            delivered,
+            ever_delivered,
+            sink_reported,
+            ..
+        } = &mut *self.out;
+        let (kind, lane) = (self.lane.kind(), self.lane);
+        if *hashed && lane.is_live_text() {
+            hash.update(text);
+        }
+        let text = TaintedStr::new(text, origins);
+        let delta = match kind {
+            DeltaKind::Text => EffectDelta::Text { text, lane },
+            DeltaKind::Reasoning => EffectDelta::Reasoning { text, lane },
+            DeltaKind::ToolArguments => EffectDelta::ToolArguments { text, lane },
+        };
+        let call = call_ref(info, *number, *attempt);
+        for (sink, kinds) in sinks.iter().flatten() {
+            if !kinds.has(kind) {
+                continue;
+            }
+            if self.cut.is_cut() || self.signals.is_aborted() {
+                return;
+            }
+            *delivered = true;
+            *ever_delivered = true;
+            deliver(&**sink, &call, &delta, info, sink_reported);
+        }
+    }
+
+    fn sever(&mut self, violation: Violation) {
+        self.severed.get_or_insert(violation);
+    }
+
+    #[inline]
+    fn is_severed(&self) -> bool {
+        self.severed.is_some()
+    }
+}
+
+#[inline]
+fn call_ref(info: &CallInfo, number: u64, attempt: u32) -> CallRef<'_> {
+    CallRef {
+        execution_id: info.execution_id(),
+        step_id: info.step_id(),
+        call_key: info.call_key(),
+        attempt,
+        number,
+    }
+}
+
+/// One delivery. A panic of the sink is reported once a call and hurts nobody else (spec row D6).
+#[inline]
+fn deliver(
+    sink: &dyn DeltaSink,
+    call: &CallRef<'_>,
+    delta: &EffectDelta<'_>,
+    info: &CallInfo,
+    reported: &mut bool,
+) {
+    let delivered = caught(|| sink.deliver(call, delta));
+    if delivered.is_err() && !std::mem::replace(reported, true) {
+        info.caller.runtime().warn(&Warning::SinkPanicked { tool: info.tool() });
+    }
+}

@@ -1,0 +1,93 @@
+//! What an effect is given beside its input.
+
+use loom_classify::{Origins, Tainted};
+use serde_json::Value;
+
+use crate::call::{CallInfo, CallKey};
+use crate::delta::{Deltas, Usage};
+use crate::path::Live;
+use crate::signal::Signals;
+
+/// The context of one attempt.
+pub struct EffectContext<'a> {
+    pub(crate) live: &'a Live<'a>,
+    pub(crate) room: u32,
+}
+
+impl EffectContext<'_> {
+    /// The facts of the call: tool, identity, execution, step.
+    #[must_use]
+    pub fn call(&self) -> &CallInfo {
+        self.live.call
+    }
+
+    /// The key to append to every id minted from (execution id, step id) (spec row T8).
+    #[must_use]
+    pub fn call_key(&self) -> Option<&CallKey> {
+        self.live.call.call_key()
+    }
+
+    /// The provider's idempotency key; on the durable path only (spec row T1).
+    #[must_use]
+    pub fn idempotency_key(&self) -> Option<&str> {
+        self.live.call.idempotency_key()
+    }
+
+    /// The attempt, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.room
+    }
+
+    /// The composed cancellation of the call. When it is raised the effect's future is dropped.
+    #[must_use]
+    pub fn signal(&self) -> &Signals {
+        self.live.call.signal()
+    }
+
+    /// The live channel of this attempt. An effect that never asks pays nothing for it.
+    #[must_use]
+    pub fn deltas(&self) -> Deltas {
+        self.live.channel(self.room).handle(self.room)
+    }
+
+    /// Reports the provider's usage; for effects that do not stream. The last report of an attempt stands.
+    pub fn usage(&self, usage: Usage) {
+        self.live.report_usage(usage);
+    }
+
+    /// Emits a domain event. It joins the step's own append on the durable path, and is dropped by construction on
+    /// the transient one (spec row T1).
+    pub fn emit(&self, kind: &str, payload: Value) {
+        if let Some(emitter) = self.live.call.options().and_then(|options| options.emitter.as_deref()) {
+            emitter.emit(kind, payload);
+        }
+    }
+
+    /// The origins of what this call gives: `<kind>:<tool id>`, joined with those of fenced content in its request.
+    #[must_use]
+    pub fn origins(&self) -> Origins {
+        self.live.origins()
+    }
+
+    /// Taints content with [`EffectContext::origins`]: what every effect does with text from outside (spec row D9).
+    #[must_use]
+    pub fn taint<T>(&self, value: T) -> Tainted<T> {
+        Tainted::new(value, self.origins())
+    }
+
+    /// Unix time in milliseconds, from the runtime's clock.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.live.call.now_ms()
+    }
+}
+
+impl std::fmt::Debug for EffectContext<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EffectContext")
+            .field("call", self.call())
+            .field("attempt", &self.room)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! Middleware around the attempts of a call: retry, timeout, memo.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::call::{Call, MemoIdentity};
+use crate::data::Input;
+use crate::error::CallError;
+
+/// Runs around the attempts of a call. It is handed proofs, not outputs: it may run again, serve what it kept, or
+/// give an error, but it can neither read nor forge a result.
+///
+/// # Contract
+/// - Return the proof of the last room; an older one fails the call.
+/// - Attempts never overlap: [`Next::run`] borrows `next`.
+/// - A success becomes an error only by timeout, cancellation or a new attempt.
+/// - Registered order is outermost first.
+///
+/// # Panics
+/// A panic fails the call.
+pub trait Around: Send + Sync + 'static {
+    /// A stable name, for reports.
+    fn name(&self) -> &str;
+
+    /// Runs the attempts.
+    ///
+    /// # Cancel safety
+    /// The future may be dropped at any await; the attempt in it ends with it.
+    fn around<'a>(&'a self, call: &'a Call, next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>>;
+}
+
+/// Makes the brand invariant: a proof of one call is no proof of another.
+type Brand<'a> = PhantomData<fn(&'a ()) -> &'a ()>;
+
+/// The proof that a room of this very call ended well: unreadable, unforgeable, not to be cloned or kept.
+#[must_use]
+pub struct Opaque<'a> {
+    room: u32,
+    brand: Brand<'a>,
+}
+
+impl Opaque<'_> {
+    pub(crate) fn room(&self) -> u32 {
+        self.room
+    }
+}
+
+impl std::fmt::Debug for Opaque<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opaque(..)")
+    }
+}
+
+/// The rest of the call, as an around sees it.
+pub struct Next<'a> {
+    rooms: &'a dyn Rooms,
+    at: usize,
+    brand: Brand<'a>,
+}
+
+impl<'a> Next<'a> {
+    pub(crate) fn first(rooms: &'a dyn Rooms) -> Self {
+        Self { rooms, at: 0, brand: PhantomData }
+    }
+
+    /// The input, to read: what a memo makes its key of.
+    #[must_use]
+    pub fn input(&self) -> &'a Input {
+        self.rooms.input()
+    }
+
+    /// Runs the rest: arounds further in, then an attempt of the effect with its inspection and guards. Running it
+    /// again is a new attempt, with a reset before its first delta.
+    ///
+    /// # Errors
+    /// The attempt's own. After a sever or a refusal (spec row T11) nothing runs and the same error comes again;
+    /// after a delivered delta of an effect that is not repeatable, `NotRepeatableError`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the attempt: its channel is closed and nothing more is delivered.
+    pub fn run(&mut self) -> BoxFuture<'_, Result<Opaque<'a>, CallError>> {
+        let rooms = self.rooms;
+        if let Some(around) = rooms.arounds().get(self.at) {
+            return around.around(rooms.call(), Next { rooms, at: self.at + 1, brand: PhantomData });
+        }
+        Box::pin(async move { Ok(Opaque { room: rooms.attempt().await?, brand: PhantomData }) })
+    }
+
+    /// Keeps the output behind a proof, to serve it later. `None` when the proof is not of the last room.
+    #[must_use]
+    pub fn keep(&self, proof: &Opaque<'a>) -> Option<Kept> {
+        self.rooms.keep(proof.room)
+    }
+
+    /// Serves a kept output in a room of its own: a reset if it is not the first, no text, no done.
+    ///
+    /// # Errors
+    /// When it was kept from another tool or for another identity, or after a sever or a refusal.
+    pub fn serve(&mut self, kept: &Kept) -> Result<Opaque<'a>, CallError> {
+        Ok(Opaque { room: self.rooms.serve(kept)?, brand: PhantomData })
+    }
+}
+
+impl std::fmt::Debug for Next<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Next").field("depth", &self.at).finish_non_exhaustive()
+    }
+}
+
+/// An inspected output that was kept: unreadable, and served only to the tool and identity it was kept from.
+#[derive(Clone)]
+pub struct Kept(pub(crate) Arc<KeptInner>);
+
+pub(crate) struct KeptInner {
+    pub(crate) owner: MemoIdentity,
+    pub(crate) output: Arc<dyn Any + Send + Sync>,
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kept(..)")
+    }
+}
+
+/// The rooms of one call, as `Next` drives them.
+pub(crate) trait Rooms: Send + Sync {
+    fn call(&self) -> &Call;
+    fn input(&self) -> &Input;
+    fn arounds(&self) -> &[Arc<dyn Around>];
+    fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>>;
+    fn keep(&self, room: u32) -> Option<Kept>;
+    fn serve(&self, kept: &Kept) -> Result<u32, CallError>;
+}

@@ -1,0 +1,39 @@
+//! Which kinds of live text every inspector can judge: folded once, at registration.
+
+use std::sync::Arc;
+
+use crate::caught::caught;
+use crate::delta::DeltaKinds;
+use crate::hook::OutputMiddleware;
+
+/// The kinds that sinks may see.
+pub(crate) struct Coverage {
+    kinds: DeltaKinds,
+    forms: Vec<(String, DeltaKinds)>,
+}
+
+impl Coverage {
+    /// Asks every inspector for its form. One that panics covers nothing.
+    pub(super) fn of(inspectors: &[Arc<dyn OutputMiddleware>], names: &[String]) -> Self {
+        let forms: Vec<_> = inspectors
+            .iter()
+            .zip(names)
+            .map(|(inspector, name)| {
+                let kinds = caught(|| inspector.delta_form().map(|form| form.kinds()));
+                (name.clone(), kinds.ok().flatten().unwrap_or(DeltaKinds::NONE))
+            })
+            .collect();
+        let kinds = forms.iter().fold(DeltaKinds::ALL, |all, (_, kinds)| all & *kinds);
+        Self { kinds, forms }
+    }
+
+    #[inline]
+    pub(crate) fn kinds(&self) -> DeltaKinds {
+        self.kinds
+    }
+
+    /// The first inspector that blinds some of `wanted`.
+    pub(crate) fn blinded(&self, wanted: DeltaKinds) -> Option<&str> {
+        self.forms.iter().find(|(_, kinds)| wanted & *kinds != wanted).map(|(name, _)| name.as_str())
+    }
+}

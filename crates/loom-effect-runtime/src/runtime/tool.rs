@@ -1,0 +1,114 @@
+//! Registered effects and the handles on them.
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use loom_classify::{Origins, TaintOrigin};
+use serde_json::Value;
+
+use super::{Caller, RuntimeInner};
+use crate::data::Data;
+use crate::delta::DeltaSink;
+use crate::effect::{DynEffect, Effect, EffectMode, Erased};
+use crate::error::CallError;
+use crate::names::ErrorName;
+
+/// One registered effect, with everything asked of it once.
+pub(crate) struct ToolEntry {
+    pub(crate) id: Arc<str>,
+    pub(crate) transient_id: Arc<str>,
+    pub(crate) effect: Box<dyn DynEffect>,
+    pub(crate) sink: Option<Arc<dyn DeltaSink>>,
+    pub(crate) mode: Option<EffectMode>,
+    pub(crate) repeatable: bool,
+    pub(crate) origins: Origins,
+    pub(crate) output_type: TypeId,
+}
+
+impl ToolEntry {
+    pub(super) fn new<E: Effect>(effect: E) -> Self {
+        let id: Arc<str> = effect.id().into();
+        let transient_id = format!("transient:{id}").into();
+        let effect = Erased(effect);
+        let origins = Origins::from(TaintOrigin::new(effect.origin_kind(), &id));
+        Self {
+            transient_id,
+            sink: effect.sink(),
+            mode: effect.mode(),
+            repeatable: effect.repeatable(),
+            origins,
+            output_type: effect.output_type(),
+            effect: Box::new(effect),
+            id,
+        }
+    }
+}
+
+/// A typed handle on an effect: an index. A wrong input or output type does not compile at the call site.
+pub struct Tool<I, O> {
+    index: u32,
+    runtime: u64,
+    types: PhantomData<fn(I) -> O>,
+}
+
+impl<I: Data, O: Data> Tool<I, O> {
+    pub(super) fn find(runtime: &RuntimeInner, id: &str) -> Result<Self, CallError> {
+        let index = runtime.find(id)?;
+        let effect = &runtime.tool(index).effect;
+        if effect.input_type() != TypeId::of::<I>() || effect.output_type() != TypeId::of::<O>() {
+            return Err(CallError::named(ErrorName::InputInvalid, "the effect takes or gives another type"));
+        }
+        Ok(Self { index, runtime: runtime.number, types: PhantomData })
+    }
+}
+
+impl<I, O> Clone for Tool<I, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, O> Copy for Tool<I, O> {}
+
+impl<I, O> std::fmt::Debug for Tool<I, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tool").field("index", &self.index).finish()
+    }
+}
+
+/// What names a tool in a call: a typed [`Tool`] or its id. Sealed.
+pub trait ToolRef<I: Data>: sealed::Sealed<I> {
+    /// What the call gives: the effect's type by handle, JSON by id.
+    type Out: Data;
+
+    #[doc(hidden)]
+    fn resolve(&self, caller: &Caller) -> Result<u32, CallError>;
+}
+
+impl<I: Data, O: Data> ToolRef<I> for Tool<I, O> {
+    type Out = O;
+
+    fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
+        if caller.runtime().number == self.runtime {
+            Ok(self.index)
+        } else {
+            Err(CallError::named(ErrorName::ToolNotFound, "the handle belongs to another runtime"))
+        }
+    }
+}
+
+impl<I: Data> ToolRef<I> for &str {
+    type Out = Value;
+
+    fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
+        caller.runtime().find(self)
+    }
+}
+
+mod sealed {
+    /// Kept private: resolving is the runtime's contract with itself.
+    pub trait Sealed<I> {}
+    impl<I, O> Sealed<I> for super::Tool<I, O> {}
+    impl<I> Sealed<I> for &str {}
+}

@@ -1,0 +1,179 @@
+//! What a model says, piece by piece and assembled.
+//!
+//! These types stand *below* the guarded channel: their text is what came off the wire, neither guarded nor marked
+//! as tainted. The LLM effect is what hands it to the channel and marks it; nothing else should show it to anyone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::MalformedReply;
+
+/// The most tool calls that one reply may open; a further one is a malformed reply (the channel has 64 lanes a call).
+pub const TOOL_CALLS_MAX: usize = 64;
+
+/// One piece of a streamed reply, whatever dialect it came in.
+///
+/// No piece is joined, repaired or de-duplicated: text and arguments are the provider's bytes, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LlmChunk {
+    /// Text of the answer; never empty.
+    Text {
+        /// Which of the parallel answers it belongs to; 0 is the only one this crate asks for.
+        choice: u32,
+        /// The text.
+        text: String,
+    },
+    /// Text of the model's reasoning, where the provider shows it; never empty.
+    Reasoning {
+        /// As in [`Text`](Self::Text).
+        choice: u32,
+        /// The text.
+        text: String,
+    },
+    /// Text in which the model declines to answer, where the provider sends it apart; never empty.
+    Refusal {
+        /// As in [`Text`](Self::Text).
+        choice: u32,
+        /// The text.
+        text: String,
+    },
+    /// A part of a tool call: its identity, a piece of its arguments, or both.
+    ToolArguments {
+        /// As in [`Text`](Self::Text).
+        choice: u32,
+        /// The call's position among the choice's calls, in order of their first part.
+        call: usize,
+        /// The provider's id for the call, on the part that tells it.
+        id: Option<String>,
+        /// The tool's name, on the part that tells it.
+        name: Option<String>,
+        /// The next piece of the arguments, verbatim; may be empty.
+        arguments: String,
+    },
+    /// Usage so far, as the provider reported it; a later one replaces an earlier one.
+    Usage(Usage),
+    /// Why the choice ended, in the provider's own word, unknown and empty words included.
+    Finish {
+        /// As in [`Text`](Self::Text).
+        choice: u32,
+        /// The word.
+        reason: String,
+    },
+}
+
+impl LlmChunk {
+    /// Bytes of model output in this piece (0 for usage and finish).
+    #[must_use]
+    pub fn content_bytes(&self) -> usize {
+        match self {
+            Self::Text { text, .. } | Self::Reasoning { text, .. } | Self::Refusal { text, .. } => text.len(),
+            Self::ToolArguments { arguments, .. } => arguments.len(),
+            Self::Usage(_) | Self::Finish { .. } => 0,
+        }
+    }
+}
+
+/// Tokens spent, as the provider reported them: advisory, absent when unknown, never zero for unknown (D3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Usage {
+    /// Tokens of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Tokens of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Usage of the given tokens.
+    #[must_use]
+    pub fn new(input_tokens: Option<u64>, output_tokens: Option<u64>) -> Self {
+        Self { input_tokens, output_tokens }
+    }
+
+    /// Whether it says nothing at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.input_tokens.is_none() && self.output_tokens.is_none()
+    }
+}
+
+/// A tool call as the model wrote it, its arguments unparsed: what is not JSON is for the caller to refuse.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The provider's id for the call; absent where it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The tool's name; absent where the provider gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The arguments, verbatim; empty where the model sent none.
+    pub arguments: String,
+}
+
+/// The assembled reply of choice 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Collected {
+    /// The answer.
+    pub text: String,
+    /// The reasoning, where the provider showed it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// The text in which the model declined, where the provider sent it apart.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub refusal: String,
+    /// The tool calls, in order of their first part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The last finish reason that was not empty, else an empty one if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// The last usage that was not empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl Collected {
+    /// Appends one piece. Pieces of other choices than 0 are not part of the reply, except for their usage.
+    ///
+    /// # Errors
+    /// [`MalformedReply::TooManyToolCalls`] for a tool call whose position is [`TOOL_CALLS_MAX`] or more.
+    pub fn fold(&mut self, chunk: LlmChunk) -> Result<(), MalformedReply> {
+        match chunk {
+            LlmChunk::Text { choice: 0, text } => append(&mut self.text, text),
+            LlmChunk::Reasoning { choice: 0, text } => append(&mut self.reasoning, text),
+            LlmChunk::Refusal { choice: 0, text } => append(&mut self.refusal, text),
+            LlmChunk::ToolArguments { choice: 0, call, id, name, arguments } => {
+                if call >= TOOL_CALLS_MAX {
+                    return Err(MalformedReply::TooManyToolCalls);
+                }
+                if self.tool_calls.len() <= call {
+                    self.tool_calls.resize_with(call + 1, ToolCall::default);
+                }
+                if let Some(slot) = self.tool_calls.get_mut(call) {
+                    slot.id = slot.id.take().or(id);
+                    slot.name = slot.name.take().or(name);
+                    append(&mut slot.arguments, arguments);
+                }
+            }
+            LlmChunk::Usage(usage) if !usage.is_empty() => self.usage = Some(usage),
+            LlmChunk::Finish { choice: 0, reason } if !reason.is_empty() || self.finish_reason.is_none() => {
+                self.finish_reason = Some(reason);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn append(whole: &mut String, piece: String) {
+    if whole.is_empty() {
+        *whole = piece;
+    } else {
+        whole.push_str(&piece);
+    }
+}

@@ -1,0 +1,270 @@
+//! What can go wrong with a provider, typed by what the caller can do about it.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use loom_classify::Tainted;
+use thiserror::Error;
+
+use crate::chunk::TOOL_CALLS_MAX;
+use crate::sse::SseError;
+
+/// A request to a provider failed.
+///
+/// `Display` says what happened and what to do next. It never holds the provider's words (they are kept as
+/// [`message`](Self::message), tainted), the key, or the query of the URL.
+#[derive(Debug)]
+pub struct ProviderError {
+    // Boxed so that the error path does not widen every chunk.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    provider: String,
+    fault: ProviderFault,
+    retry_after: Option<Duration>,
+    message: Option<Tainted<String>>,
+}
+
+/// What the caller can do about a [`ProviderError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Send the request again, no sooner than the provider asked.
+    RetryAfter(Duration),
+    /// Send the request again, after a delay of the caller's choice.
+    Retry,
+    /// Change the request, the model or the base URL; the same request will fail again.
+    FixRequest,
+    /// Nothing the request can do: the key, the account or the provider itself has to change.
+    GiveUp,
+}
+
+/// What happened, without a word of what came over the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProviderFault {
+    /// No connection came about.
+    #[error("no connection to {authority}: {}; start the server there or change the base URL", Plain(.kind))]
+    Unreachable {
+        /// Host and port.
+        authority: String,
+        /// What the system said; `NotFound` where the host's name cannot be resolved.
+        kind: io::ErrorKind,
+    },
+    /// The TLS handshake failed.
+    #[error("no trusted TLS connection to {authority}: {reason}")]
+    Untrusted {
+        /// Host and port.
+        authority: String,
+        /// Which check failed.
+        reason: &'static str,
+    },
+    /// The provider was silent for too long.
+    #[error("waited {} s for {awaited} from {authority}, then hung up", .limit.as_secs_f32())]
+    Silent {
+        /// Host and port.
+        authority: String,
+        /// What was waited for.
+        awaited: Awaited,
+        /// For how long.
+        limit: Duration,
+    },
+    /// The connection broke before the reply was whole.
+    #[error("{authority} closed the connection before its reply was whole")]
+    Disconnected {
+        /// Host and port.
+        authority: String,
+    },
+    /// The stream ended without a finish reason and without its end mark.
+    #[error("{authority} ended the stream without saying that the reply was whole")]
+    EndedEarly {
+        /// Host and port.
+        authority: String,
+    },
+    /// The provider answered with an error status.
+    #[error("{authority} answered with status {status}: {}", advice(*.status, *.remedy))]
+    Status {
+        /// Host and port.
+        authority: String,
+        /// The HTTP status.
+        status: u16,
+        /// What the status, or the error's code in the body, lets the caller do.
+        remedy: Remedy,
+    },
+    /// The provider answered with a redirect, which is not followed: the key would go with it.
+    #[error(
+        "{authority} answered with redirect {status}, and the key is not sent elsewhere; set the base URL to the final address"
+    )]
+    Redirected {
+        /// Host and port.
+        authority: String,
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The provider accepted the request and then reported an error inside its reply.
+    #[error(
+        "{authority} reported an error inside its reply; its own message is kept apart, as it is not trusted"
+    )]
+    Reported {
+        /// Host and port.
+        authority: String,
+        /// What the error's code or type lets the caller do.
+        remedy: Remedy,
+    },
+    /// The request cannot be written in the provider's dialect.
+    #[error("the request cannot be written in the provider's dialect")]
+    Unsendable,
+    /// The reply is not what the dialect says.
+    #[error("its reply cannot be read: {reason}")]
+    Malformed {
+        /// What was expected.
+        reason: MalformedReply,
+    },
+}
+
+/// What a silent provider owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// An open connection.
+    Connection,
+    /// The first byte of the reply.
+    FirstByte,
+    /// A further byte of the reply.
+    NextByte,
+}
+
+impl fmt::Display for Awaited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connection => "a connection",
+            Self::FirstByte => "the first byte",
+            Self::NextByte => "the next byte",
+        })
+    }
+}
+
+/// Why a reply cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MalformedReply {
+    /// The event stream itself is broken.
+    #[error(transparent)]
+    Sse(#[from] SseError),
+    /// An event or a body is not a JSON object with the fields of the dialect.
+    #[error("expected a JSON object of the chat-completions dialect")]
+    NotTheDialect,
+    /// The body is a web page.
+    #[error("expected an event stream or JSON, got HTML; check that the base URL is the API's")]
+    Html,
+    /// The body is compressed although that was not asked for.
+    #[error("expected a body without content encoding")]
+    Encoded,
+    /// The reply is larger than its bound.
+    #[error("expected a reply of at most {} bytes, got a larger one", crate::sse::SSE_BODY_MAX_BYTES)]
+    TooLarge,
+    /// The reply opens too many tool calls.
+    #[error("expected at most {TOOL_CALLS_MAX} tool calls in one reply, got more")]
+    TooManyToolCalls,
+}
+
+impl ProviderError {
+    /// An error of the named provider.
+    #[must_use]
+    pub fn new(provider: impl Into<String>, fault: ProviderFault) -> Self {
+        let inner = Inner { provider: provider.into(), fault, retry_after: None, message: None };
+        Self { inner: Box::new(inner) }
+    }
+
+    /// The same with the delay that the provider asked for.
+    #[must_use]
+    pub fn with_retry_after(mut self, delay: Option<Duration>) -> Self {
+        self.inner.retry_after = delay;
+        self
+    }
+
+    /// The same with the provider's own message, which stays tainted.
+    #[must_use]
+    pub fn with_message(mut self, message: Option<Tainted<String>>) -> Self {
+        self.inner.message = message;
+        self
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn fault(&self) -> &ProviderFault {
+        &self.inner.fault
+    }
+
+    /// The provider's own message: untrusted text, for whoever unwraps it in the open.
+    #[must_use]
+    pub fn message(&self) -> Option<&Tainted<String>> {
+        self.inner.message.as_ref()
+    }
+
+    /// What the caller can do.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
+        let remedy = match &self.inner.fault {
+            ProviderFault::Unreachable { .. }
+            | ProviderFault::Silent { .. }
+            | ProviderFault::Disconnected { .. }
+            | ProviderFault::EndedEarly { .. } => Remedy::Retry,
+            ProviderFault::Redirected { .. }
+            | ProviderFault::Unsendable
+            | ProviderFault::Malformed { reason: MalformedReply::Html } => Remedy::FixRequest,
+            ProviderFault::Untrusted { .. } | ProviderFault::Malformed { .. } => Remedy::GiveUp,
+            ProviderFault::Reported { remedy, .. } | ProviderFault::Status { remedy, .. } => *remedy,
+        };
+        match (remedy, self.inner.retry_after) {
+            (Remedy::Retry, Some(delay)) => Remedy::RetryAfter(delay),
+            _ => remedy,
+        }
+    }
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "provider `{}`: {}", self.inner.provider, self.inner.fault)
+    }
+}
+
+impl std::error::Error for ProviderError {}
+
+/// What a status lets the caller do.
+pub(crate) fn status_remedy(status: u16) -> Remedy {
+    match status {
+        408 | 409 | 425 | 429 => Remedy::Retry,
+        401..=403 => Remedy::GiveUp,
+        400..=499 => Remedy::FixRequest,
+        501 | 505 => Remedy::GiveUp,
+        _ => Remedy::Retry,
+    }
+}
+
+fn advice(status: u16, remedy: Remedy) -> &'static str {
+    match (remedy, status) {
+        (Remedy::Retry | Remedy::RetryAfter(_), _) => "send the request again later",
+        (Remedy::GiveUp, 401 | 403) => "check the key and what it may use",
+        (Remedy::GiveUp, 402 | 429) => "check the account's balance and limits",
+        (Remedy::GiveUp, _) => "this provider cannot serve it",
+        (Remedy::FixRequest, 404) => "check the base URL and the model's name",
+        (Remedy::FixRequest, 413) => "send a shorter request",
+        (Remedy::FixRequest, _) => "change the request",
+    }
+}
+
+/// The system's reason in words that need no manual.
+struct Plain<'a>(&'a io::ErrorKind);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            io::ErrorKind::ConnectionRefused => f.write_str("nothing listens (connection refused)"),
+            io::ErrorKind::NotFound => f.write_str("the host's name cannot be resolved"),
+            kind => write!(f, "{kind}"),
+        }
+    }
+}

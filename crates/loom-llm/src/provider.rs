@@ -1,0 +1,44 @@
+//! The one trait that a source of model output implements.
+
+use std::pin::Pin;
+
+use futures::future::BoxFuture;
+use futures::stream::{Stream, StreamExt};
+
+use crate::chunk::{Collected, LlmChunk};
+use crate::error::{ProviderError, ProviderFault};
+use crate::request::ChatRequest;
+
+/// The pieces of one reply, in order; it ends after the last piece or after its first error.
+pub type ChunkStream = Pin<Box<dyn Stream<Item = Result<LlmChunk, ProviderError>> + Send>>;
+
+/// A source of model output.
+///
+/// # Contract
+/// One call sends one request: a provider never repeats or resumes one on its own, because what was already shown
+/// would be shown twice and a completion may be billed twice. It delivers pieces as they arrive, verbatim.
+///
+/// # Cancel safety
+/// Dropping the future, or the stream it gave, cancels the request and closes the connection to the provider; that is
+/// the only way to cancel and it may happen at any point.
+pub trait Provider: Send + Sync + 'static {
+    /// The provider's name in errors and logs: operator's text, never text from the wire.
+    fn name(&self) -> &str;
+
+    /// Asks for a streamed reply. The future is ready when the reply has begun.
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>>;
+
+    /// Asks for a reply in one piece. By default it streams and assembles.
+    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
+        Box::pin(async move {
+            let mut stream = self.stream(request).await?;
+            let mut collected = Collected::default();
+            while let Some(chunk) = stream.next().await {
+                let folded = collected.fold(chunk?);
+                folded
+                    .map_err(|reason| ProviderError::new(self.name(), ProviderFault::Malformed { reason }))?;
+            }
+            Ok(collected)
+        })
+    }
+}

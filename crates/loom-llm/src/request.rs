@@ -1,0 +1,216 @@
+//! What a model is asked, in no provider's dialect.
+
+use loom_classify::Fenced;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A chat request: the input of the LLM effect.
+///
+/// System and user content is plain text, so tainted text does not type-check there; what a model or a tool said
+/// goes into [`Message::Assistant`] and [`Message::Tool`], whose content is fenced (D9). Unknown fields are refused,
+/// so that a misspelled bound does not vanish.
+///
+/// ```
+/// # use loom_classify::{TaintOrigin, Tainted};
+/// # use loom_llm::Message;
+/// let said = Tainted::new("text of a model".to_owned(), TaintOrigin::llm("plan"));
+/// let turn = Message::assistant(said.into());
+/// ```
+/// ```compile_fail,E0277
+/// # use loom_classify::{TaintOrigin, Tainted};
+/// # use loom_llm::Message;
+/// let said = Tainted::new("text of a model".to_owned(), TaintOrigin::llm("plan"));
+/// let turn = Message::user(said);
+/// ```
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ChatRequest {
+    /// The model's name, as the provider spells it.
+    pub model: String,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// The most tokens the reply may have; the provider's default where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// The sampling temperature; the provider's default where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The form that the reply must have; free text where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_format: Option<ResponseFormat>,
+}
+
+impl ChatRequest {
+    /// A request without bounds or form.
+    #[must_use]
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self { model: model.into(), messages, max_tokens: None, temperature: None, response_format: None }
+    }
+
+    /// The same with a bound on the reply, in tokens.
+    #[must_use]
+    pub fn with_max_tokens(mut self, tokens: u32) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// The same with a sampling temperature.
+    #[must_use]
+    pub fn with_temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// The same with a form for the reply.
+    #[must_use]
+    pub fn with_response_format(mut self, format: ResponseFormat) -> Self {
+        self.response_format = Some(format);
+        self
+    }
+}
+
+/// One turn of the conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "lowercase", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Message {
+    /// Instructions of the program.
+    System {
+        /// The text; never tainted.
+        content: String,
+    },
+    /// Words of the user.
+    User {
+        /// The text; never tainted.
+        content: String,
+    },
+    /// What the model said earlier.
+    Assistant {
+        /// The text, behind its fence.
+        content: Fenced<String>,
+    },
+    /// What a tool returned.
+    Tool {
+        /// The id of the tool call that it answers.
+        tool_call_id: String,
+        /// The text, behind its fence.
+        content: Fenced<String>,
+    },
+}
+
+impl Message {
+    /// Instructions of the program.
+    #[must_use]
+    pub fn system(content: impl Into<String>) -> Self {
+        Self::System { content: content.into() }
+    }
+
+    /// Words of the user.
+    #[must_use]
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::User { content: content.into() }
+    }
+
+    /// What the model said earlier.
+    #[must_use]
+    pub fn assistant(content: Fenced<String>) -> Self {
+        Self::Assistant { content }
+    }
+
+    /// What a tool returned for the call of that id.
+    #[must_use]
+    pub fn tool(tool_call_id: impl Into<String>, content: Fenced<String>) -> Self {
+        Self::Tool { tool_call_id: tool_call_id.into(), content }
+    }
+}
+
+/// The form that a reply must have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResponseFormat {
+    /// JSON that fits a schema. Providers differ in how far they hold to it: validate the reply.
+    JsonSchema {
+        /// The schema and its name.
+        json_schema: JsonSchema,
+    },
+}
+
+/// A JSON schema with the name that the provider is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct JsonSchema {
+    /// The name.
+    pub name: String,
+    /// The schema.
+    pub schema: Value,
+    /// Whether the provider shall refuse what does not fit.
+    #[serde(default)]
+    pub strict: bool,
+}
+
+impl ResponseFormat {
+    /// JSON that strictly fits the named schema.
+    #[must_use]
+    pub fn json_schema(name: impl Into<String>, schema: Value) -> Self {
+        Self::JsonSchema { json_schema: JsonSchema { name: name.into(), schema, strict: true } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom_classify::guard::{RequestLimits, guard_request};
+    use loom_classify::{TaintOrigin, Tainted};
+    use serde_json::json;
+
+    use super::*;
+
+    fn tainted() -> Tainted<String> {
+        Tainted::new("said".to_owned(), TaintOrigin::llm("plan"))
+    }
+
+    /// D9: what models and tools said passes the request guard in its fence and nowhere else.
+    #[test]
+    fn taint_is_let_through_in_fenced_content_only() {
+        let fenced = vec![Message::user("hi"), Message::assistant(tainted().into())];
+        let mut request = ChatRequest::new("m", fenced);
+        let guarded = guard_request(&request, &RequestLimits::default()).unwrap();
+        assert!(guarded.fenced.contains(&TaintOrigin::llm("plan")), "its origins join those of the output");
+        let schema = json!({"const": tainted()});
+        request = request.with_response_format(ResponseFormat::json_schema("plan", schema));
+        assert!(guard_request(&request, &RequestLimits::default()).is_err());
+    }
+
+    /// D9: coercion from JSON puts taint behind the fence, and refuses it where there is none.
+    #[test]
+    fn taint_in_json_becomes_fenced_content_or_is_refused() {
+        let read =
+            |message| serde_json::from_value::<ChatRequest>(json!({"model": "m", "messages": [message]}));
+        let request = read(json!({"role": "tool", "content": tainted(), "tool_call_id": "c"})).unwrap();
+        let Some(Message::Tool { content, .. }) = request.messages.first() else { panic!("no tool message") };
+        assert!(!content.is_trusted());
+        for role in ["system", "user"] {
+            assert!(read(json!({"role": role, "content": "hi"})).is_ok());
+            assert!(read(json!({"role": role, "content": tainted()})).is_err());
+        }
+    }
+
+    #[test]
+    fn a_request_survives_its_json_form_and_a_misspelled_field_is_refused() {
+        let messages = vec![Message::system("s"), Message::assistant(tainted().into())];
+        let request = ChatRequest::new("m", messages)
+            .with_max_tokens(9)
+            .with_temperature(0.5)
+            .with_response_format(ResponseFormat::json_schema("f", json!({"type": "object"})));
+        let json = serde_json::to_value(&request).unwrap();
+        let read: ChatRequest = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), json);
+        for misspelled in [
+            json!({"model": "m", "messages": [], "max_token": 9}),
+            json!({"model": "m", "messages": [{"role": "user", "content": "hi", "name": "x"}]}),
+        ] {
+            assert!(serde_json::from_value::<ChatRequest>(misspelled).is_err());
+        }
+    }
+}

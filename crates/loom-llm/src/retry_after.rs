@@ -1,0 +1,74 @@
+//! How long a provider asks to be left alone.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// The longest delay taken from a header, in seconds; a longer one counts as this.
+const RETRY_AFTER_MAX_SECONDS: u64 = 86_400;
+
+/// The delay in `retry-after-ms`, else in `retry-after` (seconds or an HTTP date); none where neither can be read.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let millis = text("retry-after-ms").and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+    let delay = millis.or_else(|| {
+        let value = text(RETRY_AFTER.as_str())?;
+        let seconds = value.parse().ok().map(Duration::from_secs);
+        seconds.or_else(|| Some(http_date(value)?.duration_since(now).unwrap_or_default()))
+    })?;
+    Some(delay.min(Duration::from_secs(RETRY_AFTER_MAX_SECONDS)))
+}
+
+/// Reads an IMF-fixdate (RFC 9110 §5.6.7), as in `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn http_date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_once(", ")?.1.strip_suffix(" GMT")?.split(' ');
+    let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let name = words.next()?;
+    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
+    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = words.next()?.splitn(3, ':').map(|part| part.parse::<u64>().ok().filter(|n| *n <= 60));
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    // Days since the epoch by the civil calendar, with the year starting in March so that leap days come last.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    let seconds = (days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delay_of(name: &'static str, value: &str) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        // One second before the date in RFC 9110.
+        retry_after(&headers, UNIX_EPOCH + Duration::from_secs(784_111_776))
+    }
+
+    #[test]
+    fn seconds_milliseconds_and_dates_are_read() {
+        assert_eq!(delay_of("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(delay_of("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(delay_of("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::from_secs(1)));
+        assert_eq!(delay_of("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT"), Some(Duration::ZERO));
+        let leap = http_date("Tue, 29 Feb 2000 00:00:00 GMT").unwrap();
+        assert_eq!(leap, UNIX_EPOCH + Duration::from_secs(951_782_400));
+        assert_eq!(http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Some(UNIX_EPOCH));
+    }
+
+    #[test]
+    fn absurd_delays_are_cut_and_unreadable_ones_ignored() {
+        assert_eq!(
+            delay_of("retry-after", "99999999999"),
+            Some(Duration::from_secs(RETRY_AFTER_MAX_SECONDS))
+        );
+        for value in
+            ["soon", "-1", "", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "x, "]
+        {
+            assert_eq!(delay_of("retry-after", value), None, "{value}");
+        }
+    }
+}

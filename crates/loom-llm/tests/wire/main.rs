@@ -1,0 +1,18 @@
+//! The decoder, the dialect and the transport against a scripted peer on loopback and recorded provider streams.
+
+#[cfg(test)]
+mod collecting;
+#[cfg(test)]
+mod dialect;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod hang_up;
+#[cfg(test)]
+mod peer;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod sse;
+#[cfg(test)]
+mod timeouts;

@@ -1,0 +1,173 @@
+//! What a provider, or the way to it, refuses: typed, with a remedy, and without a word from the wire.
+
+use std::time::Duration;
+
+use loom_llm::error::MalformedReply;
+use loom_llm::http::{ConfigError, ERROR_BODY_MAX_BYTES, HttpConfig};
+use loom_llm::openai::OpenAiCompatible;
+use loom_llm::tls::Roots;
+use loom_llm::{ApiKey, Provider, ProviderError, ProviderFault, Remedy};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::peer::{Act, Peer, Seen, reply, request, within};
+
+async fn refusal(provider: &OpenAiCompatible) -> ProviderError {
+    within(provider.stream(&request())).await.map(drop).unwrap_err()
+}
+
+#[tokio::test]
+async fn a_port_where_nothing_listens_is_named_with_what_to_do() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let config = HttpConfig::new(format!("http://{address}/v1?token=hidden"));
+    let error = refusal(&OpenAiCompatible::new("local", config).unwrap()).await;
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "provider `local`: no connection to {address}: nothing listens (connection refused); \
+             start the server there or change the base URL"
+        )
+    );
+    assert_eq!(error.remedy(), Remedy::Retry);
+    assert!(!format!("{error:?}").contains("hidden"));
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_knows_is_said_so() {
+    let provider = OpenAiCompatible::new("far", HttpConfig::new("http://no-such-host.invalid/v1")).unwrap();
+    let error = refusal(&provider).await.to_string();
+    assert!(error.contains("no-such-host.invalid:80: the host's name cannot be resolved"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_no_tls_is_told_apart_from_one_that_is_down() {
+    let peer = Peer::start(vec![]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut socket, b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        let _ = tokio::io::AsyncReadExt::read(&mut socket, &mut [0; 1024]).await;
+    });
+    let config = HttpConfig::new(format!("https://{address}/v1")).with_roots(Roots::Bundled);
+    let error = refusal(&OpenAiCompatible::new("local", config).unwrap()).await;
+    assert!(matches!(error.fault(), ProviderFault::Untrusted { .. }), "{error}");
+    assert!(error.to_string().contains("does not speak TLS"), "{error}");
+    assert_eq!(error.remedy(), Remedy::GiveUp);
+    drop(peer);
+}
+
+/// Refusals with a body that never ends: bounded, typed, and the server sees the hang-up.
+#[tokio::test]
+async fn error_statuses_are_typed_whatever_their_bodies() {
+    for (status, headers, remedy) in [
+        ("401 Unauthorized", "", Remedy::GiveUp),
+        ("404 Not Found", "", Remedy::FixRequest),
+        ("422 Unprocessable", "", Remedy::FixRequest),
+        ("429 Too Many Requests", "retry-after: 7\r\n", Remedy::RetryAfter(Duration::from_secs(7))),
+        ("429 Too Many Requests", "", Remedy::Retry),
+        ("500 Oops", "", Remedy::Retry),
+        ("503 Busy", "retry-after-ms: 30\r\n", Remedy::RetryAfter(Duration::from_millis(30))),
+        ("529 Overloaded", "", Remedy::Retry),
+    ] {
+        let head = format!("HTTP/1.1 {status}\r\n{headers}\r\n");
+        let script = vec![Act::Send(head.into_bytes()), Act::Flood(b"canary ".repeat(1_000))];
+        let mut peer = Peer::start(vec![script]).await;
+        let error = refusal(&peer.provider()).await;
+        assert_eq!(error.remedy(), remedy, "{status}");
+        let code: u16 = status[..3].parse().unwrap();
+        assert!(matches!(error.fault(), ProviderFault::Status { status, .. } if *status == code));
+        let message = error.message().unwrap().expose_tainted();
+        assert!(message.starts_with("canary") && message.len() <= ERROR_BODY_MAX_BYTES);
+        assert!(!format!("{error} {error:?}").contains("canary"));
+        peer.request().await;
+        assert_eq!(peer.saw().await, Seen::HangUp);
+    }
+}
+
+#[tokio::test]
+async fn an_error_body_can_change_the_remedy_and_its_key_is_scrubbed() {
+    let body = json!({"error": {"code": "insufficient_quota", "message": "key sk-secret has no credit"}});
+    let script = vec![reply("429 Too Many Requests", "retry-after: 7\r\n", &body.to_string())];
+    let peer = Peer::start(vec![script]).await;
+    let config = HttpConfig::new(peer.base_url()).with_key(ApiKey::new("sk-secret").unwrap());
+    let provider = OpenAiCompatible::new("peer", config).unwrap();
+    let error = refusal(&provider).await;
+    assert_eq!(error.remedy(), Remedy::GiveUp);
+    assert_eq!(error.message().unwrap().expose_tainted(), "key [key] has no credit");
+    assert!(!format!("{error} {error:?} {provider:?}").contains("sk-secret"));
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_not_taken_for_a_wrong_request() {
+    let body = json!({"error": {"type": "invalid_request_error", "code": null, "message": "no"}}).to_string();
+    let peer = Peer::start(vec![vec![reply("401 No", "", &body)], vec![reply("500 Oops", "", &body)]]).await;
+    let provider = peer.provider();
+    assert_eq!(refusal(&provider).await.remedy(), Remedy::GiveUp);
+    assert_eq!(refusal(&provider).await.remedy(), Remedy::FixRequest, "the name says more than the status");
+}
+
+#[test]
+fn debug_shows_neither_the_key_nor_the_query() {
+    let config = HttpConfig::new("https://host/v1?token=hidden").with_key(ApiKey::new("sk-secret").unwrap());
+    let provider = OpenAiCompatible::new("p", config.clone().with_roots(Roots::Bundled)).unwrap();
+    let shown = format!("{config:?} {provider:?}");
+    assert!(shown.contains("https://host/v1") && shown.contains("host:443"), "{shown}");
+    assert!(!shown.contains("hidden") && !shown.contains("sk-secret"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
+    let mut target = Peer::start(vec![vec![]]).await;
+    let headers = format!("location: {}/x?canary\r\n", target.base_url());
+    for status in [301, 302, 303, 307, 308] {
+        let peer = Peer::start(vec![vec![reply(&format!("{status} Moved"), &headers, "")]]).await;
+        let error = refusal(&peer.provider()).await;
+        let authority = peer.address.to_string();
+        assert_eq!(error.fault(), &ProviderFault::Redirected { authority, status });
+        assert!(!error.to_string().contains("canary"));
+    }
+    assert_eq!(target.connections(), 0);
+    // The target does listen: the count would have moved.
+    let _ = refusal(&target.provider()).await;
+    target.request().await;
+    assert_eq!(target.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_web_page_and_a_compressed_body_are_not_replies() {
+    for (header, reason) in [
+        ("content-type: text/html\r\n", MalformedReply::Html),
+        ("content-encoding: gzip\r\n", MalformedReply::Encoded),
+    ] {
+        let peer = Peer::start(vec![vec![reply("200 OK", header, "<html>")]]).await;
+        assert_eq!(refusal(&peer.provider()).await.fault(), &ProviderFault::Malformed { reason });
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_reset_is_not_a_reply_and_is_not_tried_again() {
+    let peer = Peer::start(vec![vec![Act::Cut], vec![Act::Cut]]).await;
+    let error = refusal(&peer.provider()).await;
+    assert!(matches!(error.fault(), ProviderFault::Disconnected { .. }), "{error}");
+    assert_eq!((error.remedy(), peer.connections()), (Remedy::Retry, 1));
+}
+
+#[test]
+fn base_urls_that_cannot_be_used_are_refused_without_being_repeated() {
+    for (url, expected) in [
+        ("", ConfigError::BaseUrl),
+        ("localhost:8080/v1", ConfigError::BaseUrl),
+        ("ftp://host/v1", ConfigError::BaseUrl),
+        ("http://user@host/v1", ConfigError::Credentials),
+        ("http://:hunter2@host/v1", ConfigError::Credentials),
+    ] {
+        assert_eq!(
+            OpenAiCompatible::new("p", HttpConfig::new(url)).map(drop).unwrap_err(),
+            expected,
+            "{url}"
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! Retry and kill switch for governed calls

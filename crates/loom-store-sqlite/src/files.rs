@@ -1,0 +1,143 @@
+//! The files around a database: folder, permissions, the writer's lock.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use loom_workflow::store::{DatabaseFault, FullCause, StoreError};
+
+use crate::options::Access;
+
+/// The pause between two tries for the lock.
+const LOCK_POLL_STEP_MS: u64 = 25;
+
+/// The bytes that a lock file may hold: a process id.
+const LOCK_TEXT_BYTES_MAX: u64 = 32;
+
+/// How much room a probe asks for: as much as the largest single write around a commit.
+const PROBE_BYTES: usize = 64 * 1024;
+
+/// Finds the database's real path, creating folders where the access says so.
+pub(crate) fn resolve(path: &Path, access: Access) -> Result<PathBuf, StoreError> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Err(StoreError::NotADatabase { fault: DatabaseFault::Folder }),
+        Ok(_) => return fs::canonicalize(path).map_err(|error| failed("finding the file", &error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Create => {}
+        Err(error) => return Err(failed("opening the file", &error)),
+    }
+    let name = path
+        .file_name()
+        .ok_or(StoreError::BadLocation { what: "expected a path that ends in a file name" })?;
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    create_folder(folder).map_err(|error| failed("creating the folder", &error))?;
+    let folder = fs::canonicalize(folder).map_err(|error| failed("finding the folder", &error))?;
+    Ok(folder.join(name))
+}
+
+/// Creates an empty file, readable by its owner alone; SQLite gives `-wal` and `-shm` the same mode.
+///
+/// A file that exists is never opened here: closing it would drop the locks that SQLite holds on it in this process
+/// (sqlite.org/howtocorrupt.html, section 2.2).
+pub(crate) fn create_file(path: &Path) -> Result<(), StoreError> {
+    match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(failed("creating the file", &error)),
+    }
+}
+
+/// Takes the writer's lock, waiting for another writer as long as it may and somebody still wants it.
+pub(crate) fn lock(path: &Path, wait: Duration, wanted: impl Fn() -> bool) -> Result<File, StoreError> {
+    let open = private(OpenOptions::new().read(true).write(true).create(true).truncate(false))
+        .open(beside(path, ".lock"));
+    let mut file = open.map_err(|error| failed("opening the lock file", &error))?;
+    let until = Instant::now() + wait;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::Error(error)) => return Err(failed("locking", &error)),
+            Err(TryLockError::WouldBlock) if Instant::now() < until && wanted() => {
+                std::thread::sleep(Duration::from_millis(LOCK_POLL_STEP_MS).min(wait));
+            }
+            Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { holder: holder(&mut file) }),
+        }
+    }
+    // The name of the holder only helps the one who waits; a full disk must not keep a store from opening.
+    let _ = file.set_len(0).and_then(|()| file.write_all(format!("{}\n", std::process::id()).as_bytes()));
+    Ok(file)
+}
+
+/// Asks the file system itself why a write failed: SQLite tells a size limit and a broken disk by the same code.
+pub(crate) fn probe(path: &Path) -> Option<FullCause> {
+    let length = |file: &Path| fs::metadata(file).map_or(0, |file| file.len());
+    let end = length(path).max(length(&beside(path, "-wal"))).max(length(&beside(path, "-shm")));
+    let probe = beside(path, ".probe");
+    let written = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&probe).and_then(
+        |mut file| {
+            file.seek(SeekFrom::Start(end))?;
+            file.write_all(&[0; PROBE_BYTES])?;
+            file.sync_data()
+        },
+    );
+    // A probe that cannot be removed is cut to nothing by the next one.
+    let _ = fs::remove_file(&probe);
+    written.err().and_then(|error| full_cause(error.kind()))
+}
+
+/// The path of a file that lies beside the database.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// A file operation's failure as the store's.
+pub(crate) fn failed(doing: &'static str, error: &io::Error) -> StoreError {
+    match full_cause(error.kind()) {
+        Some(cause) => StoreError::Full { cause },
+        None => StoreError::Io { doing, kind: error.kind() },
+    }
+}
+
+const fn full_cause(kind: io::ErrorKind) -> Option<FullCause> {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(FullCause::Disk),
+        io::ErrorKind::FileTooLarge => Some(FullCause::FileSize),
+        _ => None,
+    }
+}
+
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    Read::take(file, LOCK_TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<_> =
+        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    for created in missing {
+        // A folder survives a power loss only once the one that names it is synced.
+        let parent = created
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or_else(|| Path::new("."));
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}

@@ -1,0 +1,151 @@
+//! The benches: figures as JSON lines on stdout, a verdict per gate on stderr.
+//!
+//! The binary `loom-bench` prints one JSON object a line, `{"bench": NAME, "ns": …, "allocs": …}`, for the names
+//! or groups it is given. As `loom-bench --instructions NAME ITERATIONS` it runs one loop and measures nothing; under
+//! callgrind two lengths of that loop give the instructions of one iteration, free of noise and of start-up.
+
+mod baseline;
+mod callgrind;
+mod figure;
+mod gates;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::args::{Args, Grammar};
+use crate::finding::{Finding, Report};
+use crate::stop::{During, Stop};
+use crate::workspace::{Workspace, cargo};
+use baseline::Baseline;
+use callgrind::Callgrind;
+use figure::Figure;
+
+const PACKAGE: &str = "loom-scenarios";
+const BINARY: &str = "loom-bench";
+const NAMES_MAX: usize = 64;
+const SABOTAGE: &str = "slow";
+
+pub(crate) fn sabotages() -> Vec<&'static str> {
+    vec![SABOTAGE]
+}
+
+/// Judges figures that sit exactly within their gates, or those figures made worse.
+pub(crate) fn judge_in_memory(_: &Workspace, sabotage: Option<&str>) -> Result<Report, Stop> {
+    let mut figures = gates::passing_figures();
+    if sabotage.is_some() {
+        figures.iter_mut().for_each(Figure::worsen);
+    }
+    let verdicts = gates::verdicts(&figures, |_| true);
+    let findings = verdicts.iter().filter(|verdict| !verdict.ok).map(gates::Verdict::finding).collect();
+    Ok(Report { lines: Vec::new(), findings })
+}
+
+/// `bench [NAMES…] [--update] [--sabotage slow]`.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Stop> {
+    let grammar = Grammar { switches: &["--update"], options: &["--sabotage"], words_max: NAMES_MAX };
+    let args = Args::parse(words, grammar)?;
+    let slow = match args.value("--sabotage") {
+        None => false,
+        Some(SABOTAGE) => true,
+        Some(other) => return Err(Stop::Usage(format!("bench knows no sabotage `{other}`"))),
+    };
+    let binary = build(workspace)?;
+    let callgrind = Callgrind::find(&workspace.target);
+    if callgrind.is_none() {
+        eprintln!("valgrind is not installed: no instruction counts, and their gates fail");
+    }
+    let mut figures = Vec::new();
+    measure(&binary, &args.words, |mut figure| {
+        if let Some(callgrind) = callgrind.as_ref().filter(|_| gates::counts_instructions(&figure.name)) {
+            match callgrind.per_iteration(&binary, &figure.name) {
+                Ok(count) => figure.put("instructions", count),
+                Err(stop) => eprintln!("{}: no instruction count: {stop:?}", figure.name),
+            }
+        }
+        if slow {
+            figure.worsen();
+        }
+        say(&figure)?;
+        figures.push(figure);
+        Ok(())
+    })?;
+    let asked = |bench: &str| args.words.is_empty() || args.words.iter().any(|name| selects(name, bench));
+    let mut verdicts = gates::verdicts(&figures, asked);
+    if args.has("--update") {
+        Baseline::write(&workspace.root, &figures)?;
+        eprintln!("rewrote {}", baseline::PATH);
+    } else {
+        verdicts.extend(Baseline::read(&workspace.root)?.verdicts(&figures));
+    }
+    for verdict in &verdicts {
+        eprintln!("{verdict}");
+    }
+    let broken = verdicts.iter().filter(|verdict| !verdict.ok).count();
+    eprintln!("{} gates, {broken} broken", verdicts.len());
+    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Builds the binary and says where it lies.
+fn build(workspace: &Workspace) -> Result<PathBuf, Stop> {
+    let status = cargo()
+        .args(["build", "--release", "--quiet", "--package", PACKAGE, "--bin", BINARY])
+        .current_dir(&workspace.root)
+        .status()
+        .during("starting cargo build")?;
+    if !status.success() {
+        return Err(Stop::Failed(format!("{BINARY} does not build")));
+    }
+    Ok(workspace.target.join("release").join(format!("{BINARY}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Runs the binary and hands over each figure as it comes.
+fn measure(
+    binary: &Path,
+    names: &[String],
+    mut take: impl FnMut(Figure) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut command = Command::new(binary);
+    command.args(names).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().during(&format!("starting {BINARY}"))?;
+    // All of it is read first: counting instructions beside a running bench would disturb its clock.
+    let mut lines = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            lines.push(line.during(&format!("reading {BINARY}"))?);
+        }
+    }
+    let status = child.wait().during(&format!("waiting for {BINARY}"))?;
+    if !status.success() {
+        return Err(Stop::Failed(format!("{BINARY} failed: {status}")));
+    }
+    for line in lines.iter().filter(|line| !line.trim().is_empty()) {
+        take(Figure::parse(line)?)?;
+    }
+    Ok(())
+}
+
+fn say(figure: &Figure) -> Result<(), Stop> {
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{}", figure.line()).and_then(|()| stdout.flush()).during("writing a figure")
+}
+
+/// Whether a name on the command line asks for the bench: its own name, a prefix of it, or its group (`calls`).
+fn selects(name: &str, bench: &str) -> bool {
+    bench.starts_with(name)
+        || bench.split('.').next().is_some_and(|group| name.strip_suffix('s') == Some(group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bench_is_asked_for_by_name_prefix_or_group() {
+        assert!(selects("call.ready.3", "call.ready.3"));
+        assert!(selects("call.ready", "call.ready.3"));
+        assert!(selects("calls", "call.ready.3"));
+        assert!(selects("channel", "channel.2guards.2sinks"));
+        assert!(!selects("calls", "channel.2guards.2sinks"));
+    }
+}

@@ -1,0 +1,176 @@
+//! The one definition of green: every step, one verdict line each, and all of them run whatever fails.
+
+mod cargo;
+mod count;
+mod features;
+mod models;
+mod strangers;
+mod suites;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::args::{Args, Grammar};
+use crate::finding::Report;
+use crate::judge;
+use crate::process::Output;
+use crate::stop::Stop;
+use crate::workspace::Workspace;
+use count::Count;
+
+/// What a step is given.
+pub(crate) struct Job<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) name: &'static str,
+    pub(crate) output: Output,
+    /// A fault to plant under this step's judge.
+    pub(crate) sabotage: Option<&'a str>,
+}
+
+/// How a step came out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) ok: bool,
+    /// The step found nothing to do; with `--strict` that is a failure.
+    pub(crate) idle: bool,
+    /// What it has to say, shown where it failed.
+    pub(crate) told: String,
+    /// The tests it ran.
+    pub(crate) tests: Count,
+}
+
+impl Verdict {
+    pub(crate) fn idle(told: impl Into<String>) -> Self {
+        Self { ok: true, idle: true, told: told.into(), tests: Count::default() }
+    }
+
+    pub(crate) fn failed(told: impl Into<String>) -> Self {
+        Self { ok: false, told: told.into(), ..Self::default() }
+    }
+}
+
+/// A step: its name, and how it is carried out.
+struct Step {
+    name: &'static str,
+    run: fn(&Job<'_>) -> Result<Verdict, Stop>,
+}
+
+/// Cheap ones first; what shares compiled dependencies stands side by side.
+const STEPS: [Step; 13] = [
+    Step { name: "fmt", run: cargo::fmt },
+    Step { name: "layers", run: judged },
+    Step { name: "tidy", run: judged },
+    Step { name: "trace", run: judged },
+    Step { name: "judges", run: judges },
+    Step { name: "clippy", run: cargo::clippy },
+    Step { name: "test", run: suites::test },
+    Step { name: "compile-fail", run: suites::compile_fail },
+    Step { name: "doc-test", run: suites::doc_test },
+    Step { name: "docs", run: cargo::docs },
+    Step { name: "features", run: features::run },
+    Step { name: "strangers", run: strangers::run },
+    Step { name: "shuttle", run: models::run },
+];
+
+/// `ci`: every step.
+pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Stop> {
+    let grammar = Grammar { switches: &["--strict"], options: &["--sabotage"], words_max: 0 };
+    let args = Args::parse(words, grammar)?;
+    let sabotage = args.value("--sabotage");
+    let sabotaged = sabotage.map(judge::owner).transpose()?.map(|judge| judge.name);
+    let mut tests = Count::default();
+    let mut failed = Vec::new();
+    let start = Instant::now();
+    // A judge that is no step of its own is asked in `judges`.
+    let at = |step: &Step| {
+        sabotaged.is_some_and(|name| name == step.name || (name == "bench" && step.name == "judges"))
+    };
+    for step in &STEPS {
+        let sabotage = sabotage.filter(|_| at(step));
+        let job = Job { workspace, name: step.name, output: Output::Kept, sabotage };
+        let begun = Instant::now();
+        let verdict = (step.run)(&job).unwrap_or_else(|stop| Verdict::failed(format!("{stop:?}")));
+        let ok = verdict.ok && !(verdict.idle && args.has("--strict"));
+        tests += verdict.tests;
+        print_verdict(step.name, ok, &verdict, begun.elapsed().as_secs_f64());
+        if !ok {
+            failed.push(step.name);
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    if failed.is_empty() {
+        println!("\nall {} steps ok in {seconds:.1} s", STEPS.len());
+    } else {
+        println!(
+            "\n{} of {} steps failed in {seconds:.1} s: {}",
+            failed.len(),
+            STEPS.len(),
+            failed.join(", ")
+        );
+    }
+    println!("{tests}");
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One step by its name, its output passed through.
+pub(crate) fn run_alone(workspace: &Workspace, name: &str, words: &[String]) -> Result<ExitCode, Stop> {
+    let step = STEPS.iter().find(|step| step.name == name);
+    let step = step.ok_or_else(|| Stop::Usage(format!("unknown command `{name}`")))?;
+    let options: &[&str] = if judge::named(name).is_some() { &["--sabotage"] } else { &[] };
+    let args = Args::parse(words, Grammar { switches: &["--strict"], options, words_max: 0 })?;
+    let job = Job { workspace, name: step.name, output: Output::Live, sabotage: args.value("--sabotage") };
+    let verdict = (step.run)(&job)?;
+    let ok = verdict.ok && !(verdict.idle && args.has("--strict"));
+    print!("{}", verdict.told);
+    if !verdict.told.ends_with('\n') && !verdict.told.is_empty() {
+        println!();
+    }
+    eprintln!("{} {name}", if ok { "ok  " } else { "FAIL" });
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The concurrency models, exploring `iterations` schedules each; whether all of them hold.
+pub(crate) fn run_models(workspace: &Workspace, iterations: &str) -> Result<bool, Stop> {
+    let job = Job { workspace, name: "shuttle", output: Output::Live, sabotage: None };
+    Ok(models::run_for(&job, Some(iterations))?.ok)
+}
+
+fn print_verdict(name: &str, ok: bool, verdict: &Verdict, seconds: f64) {
+    let note = match verdict {
+        Verdict { idle: true, told, .. } => format!("  ({})", told.trim()),
+        Verdict { tests, .. } if tests.passed > 0 => format!("  ({} tests)", tests.passed),
+        _ => String::new(),
+    };
+    println!("{} {name:<13} {seconds:>6.1} s{note}", if ok { "ok  " } else { "FAIL" });
+    if !ok && !verdict.idle {
+        println!("{}\n", verdict.told.trim_end());
+    }
+    // A pipe is not flushed by a newline, and a long run is watched.
+    drop(std::io::stdout().flush());
+}
+
+/// A judge as a step of the same name.
+fn judged(job: &Job<'_>) -> Result<Verdict, Stop> {
+    let judge =
+        judge::named(job.name).ok_or_else(|| Stop::failed(format!("no judge is called {}", job.name)))?;
+    Ok(told((judge.judge)(job.workspace, job.sabotage)?, job.output))
+}
+
+fn judges(job: &Job<'_>) -> Result<Verdict, Stop> {
+    let report = match job.sabotage {
+        Some(sabotage) => (judge::owner(sabotage)?.judge)(job.workspace, Some(sabotage))?,
+        None => judge::prove(job.workspace)?,
+    };
+    Ok(told(report, job.output))
+}
+
+/// Alone, a judge tells all it read; in a whole run only what is wrong.
+fn told(report: Report, output: Output) -> Verdict {
+    let ok = report.findings.is_empty();
+    let report = match output {
+        Output::Live => report,
+        Output::Kept => Report { lines: Vec::new(), ..report },
+    };
+    Verdict { ok, told: report.to_string(), ..Verdict::default() }
+}

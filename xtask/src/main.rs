@@ -1,0 +1,78 @@
+//! The workspace's own tasks: `cargo xtask ci` is the only definition of green, each of its steps is a command of
+//! its own, and `bench`, `deep` and `model` are what a green run does not need.
+//!
+//! Nothing of the workspace is linked here, so a task still runs when a crate does not compile.
+
+mod args;
+mod bench;
+mod ci;
+mod deep;
+mod finding;
+mod judge;
+mod layers;
+mod model;
+mod process;
+mod source;
+mod stop;
+mod tidy;
+mod trace;
+mod workspace;
+
+use std::process::ExitCode;
+
+use stop::Stop;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND [OPTIONS]
+
+  ci [--strict] [--sabotage NAME]   every step below up to `shuttle`, one verdict line each
+  fmt | layers | tidy | trace | judges | clippy | test | compile-fail
+  doc-test | docs | features | strangers | shuttle
+                                    one step alone; `layers`, `tidy` and `trace` take --sabotage NAME
+  bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
+  deep                              what is too long for ci: all benches, the concurrency models for longer
+  model up | down | status          a small real model on loopback, under target/model
+
+  --strict      a step that found nothing to do, or a figure that is only reported, counts as failed
+  --sabotage    plant the named fault and see it reported (exit 1); `cargo xtask judges --list` names them
+  --update      rewrite docs/bench-baseline.json with this run's instruction counts
+
+exit codes: 0 ok · 1 something failed · 2 usage";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&words) {
+        Ok(code) => code,
+        Err(Stop::Usage(message)) => {
+            eprintln!("xtask: {message}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(Stop::Failed(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
+    let Some((command, rest)) = words.split_first() else {
+        return Err(Stop::Usage("expected a command".into()));
+    };
+    if matches!(command.as_str(), "help" | "--help" | "-h") {
+        println!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let workspace = Workspace::find()?;
+    match command.as_str() {
+        "ci" => ci::run(&workspace, rest),
+        "bench" => bench::run(&workspace, rest),
+        "deep" => deep::run(&workspace, rest),
+        "model" => model::run(&workspace, rest),
+        "judges" if rest.iter().any(|word| word == "--list") => {
+            judge::list();
+            Ok(ExitCode::SUCCESS)
+        }
+        step => ci::run_alone(&workspace, step, rest),
+    }
+}

@@ -1,0 +1,30 @@
+//! Why a task ends before its work is done.
+
+use std::fmt::Display;
+
+/// The two ways to end early; `main` turns them into exit codes 2 and 1.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The command line was wrong: what was expected and what came.
+    Usage(String),
+    /// The task could not do its work: what it was doing and what went wrong.
+    Failed(String),
+}
+
+impl Stop {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+/// Names what was being done when a foreign error came.
+pub(crate) trait During<T> {
+    /// Turns the error into [`Stop::Failed`] as `doing: error`.
+    fn during(self, doing: &str) -> Result<T, Stop>;
+}
+
+impl<T, E: Display> During<T> for Result<T, E> {
+    fn during(self, doing: &str) -> Result<T, Stop> {
+        self.map_err(|error| Stop::Failed(format!("{doing}: {error}")))
+    }
+}
