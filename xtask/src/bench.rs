@@ -9,13 +9,14 @@ mod callgrind;
 mod figure;
 mod gates;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::args::{Args, Grammar};
 use crate::finding::{Finding, Report};
 use crate::stop::{During, Stop};
+use crate::terminal::say;
 use crate::workspace::{Workspace, cargo};
 use baseline::Baseline;
 use callgrind::Callgrind;
@@ -38,7 +39,7 @@ pub(crate) fn judge_in_memory(_: &Workspace, sabotage: Option<&str>) -> Result<R
     }
     let verdicts = gates::verdicts(&figures, |_| true);
     let findings = verdicts.iter().filter(|verdict| !verdict.ok).map(gates::Verdict::finding).collect();
-    Ok(Report { lines: Vec::new(), findings })
+    Ok(Report { findings, ..Report::default() })
 }
 
 /// `bench [NAMES…] [--update] [--sabotage slow]`.
@@ -60,15 +61,14 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         if let Some(callgrind) = callgrind.as_ref().filter(|_| gates::counts_instructions(&figure.name)) {
             match callgrind.per_iteration(&binary, &figure.name) {
                 Ok(count) => figure.put("instructions", count),
-                Err(stop) => eprintln!("{}: no instruction count: {stop:?}", figure.name),
+                Err(stop) => eprintln!("{}: no instruction count: {stop}", figure.name),
             }
         }
         if slow {
             figure.worsen();
         }
-        say(&figure)?;
+        say(figure.line());
         figures.push(figure);
-        Ok(())
     })?;
     let asked = |bench: &str| args.words.is_empty() || args.words.iter().any(|name| selects(name, bench));
     let mut verdicts = gates::verdicts(&figures, asked);
@@ -100,11 +100,7 @@ fn build(workspace: &Workspace) -> Result<PathBuf, Stop> {
 }
 
 /// Runs the binary and hands over each figure as it comes.
-fn measure(
-    binary: &Path,
-    names: &[String],
-    mut take: impl FnMut(Figure) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+fn measure(binary: &Path, names: &[String], mut take: impl FnMut(Figure)) -> Result<(), Stop> {
     let mut command = Command::new(binary);
     command.args(names).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().during(&format!("starting {BINARY}"))?;
@@ -120,20 +116,16 @@ fn measure(
         return Err(Stop::Failed(format!("{BINARY} failed: {status}")));
     }
     for line in lines.iter().filter(|line| !line.trim().is_empty()) {
-        take(Figure::parse(line)?)?;
+        take(Figure::parse(line)?);
     }
     Ok(())
 }
 
-fn say(figure: &Figure) -> Result<(), Stop> {
-    let mut stdout = std::io::stdout();
-    writeln!(stdout, "{}", figure.line()).and_then(|()| stdout.flush()).during("writing a figure")
-}
-
-/// Whether a name on the command line asks for the bench: its own name, a prefix of it, or its group (`calls`).
+/// Whether a name on the command line asks for the bench, by the rule of the binary: the bench itself, or all that
+/// lie under the name, which may stand in the plural (`calls`).
 fn selects(name: &str, bench: &str) -> bool {
-    bench.starts_with(name)
-        || bench.split('.').next().is_some_and(|group| name.strip_suffix('s') == Some(group))
+    let under = bench.strip_prefix(name.trim_end_matches('s'));
+    bench == name || under.is_some_and(|rest| rest.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -141,11 +133,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bench_is_asked_for_by_name_prefix_or_group() {
+    fn a_bench_is_asked_for_by_its_name_or_what_it_lies_under() {
         assert!(selects("call.ready.3", "call.ready.3"));
         assert!(selects("call.ready", "call.ready.3"));
         assert!(selects("calls", "call.ready.3"));
         assert!(selects("channel", "channel.2guards.2sinks"));
+        assert!(selects("call.ready.3.2threads", "call.ready.3.2threads"));
         assert!(!selects("calls", "channel.2guards.2sinks"));
+        assert!(!selects("call.re", "call.ready.3"));
     }
 }

@@ -1,13 +1,13 @@
 //! The one definition of green: every step, one verdict line each, and all of them run whatever fails.
 
 mod cargo;
+mod condense;
 mod count;
 mod features;
 mod models;
 mod strangers;
 mod suites;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use crate::finding::Report;
 use crate::judge;
 use crate::process::Output;
 use crate::stop::Stop;
+use crate::terminal::say;
 use crate::workspace::Workspace;
 use count::Count;
 
@@ -26,14 +27,14 @@ pub(crate) struct Job<'a> {
     pub(crate) output: Output,
     /// A fault to plant under this step's judge.
     pub(crate) sabotage: Option<&'a str>,
+    /// Whether a judge's advice counts as a finding.
+    pub(crate) strict: bool,
 }
 
 /// How a step came out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) ok: bool,
-    /// The step found nothing to do; with `--strict` that is a failure.
-    pub(crate) idle: bool,
     /// What it has to say, shown where it failed.
     pub(crate) told: String,
     /// The tests it ran.
@@ -41,10 +42,6 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn idle(told: impl Into<String>) -> Self {
-        Self { ok: true, idle: true, told: told.into(), tests: Count::default() }
-    }
-
     pub(crate) fn failed(told: impl Into<String>) -> Self {
         Self { ok: false, told: told.into(), ..Self::default() }
     }
@@ -79,6 +76,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     let args = Args::parse(words, grammar)?;
     let sabotage = args.value("--sabotage");
     let sabotaged = sabotage.map(judge::owner).transpose()?.map(|judge| judge.name);
+    let strict = args.has("--strict");
     let mut tests = Count::default();
     let mut failed = Vec::new();
     let start = Instant::now();
@@ -88,28 +86,23 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     };
     for step in &STEPS {
         let sabotage = sabotage.filter(|_| at(step));
-        let job = Job { workspace, name: step.name, output: Output::Kept, sabotage };
+        let job = Job { workspace, name: step.name, output: Output::Kept, sabotage, strict };
         let begun = Instant::now();
-        let verdict = (step.run)(&job).unwrap_or_else(|stop| Verdict::failed(format!("{stop:?}")));
-        let ok = verdict.ok && !(verdict.idle && args.has("--strict"));
+        let verdict = (step.run)(&job).unwrap_or_else(|stop| Verdict::failed(stop.to_string()));
         tests += verdict.tests;
-        print_verdict(step.name, ok, &verdict, begun.elapsed().as_secs_f64());
-        if !ok {
+        print_verdict(step.name, &verdict, begun.elapsed().as_secs_f64());
+        if !verdict.ok {
             failed.push(step.name);
         }
     }
     let seconds = start.elapsed().as_secs_f64();
     if failed.is_empty() {
-        println!("\nall {} steps ok in {seconds:.1} s", STEPS.len());
+        say(format_args!("\nall {} steps ok in {seconds:.1} s", STEPS.len()));
     } else {
-        println!(
-            "\n{} of {} steps failed in {seconds:.1} s: {}",
-            failed.len(),
-            STEPS.len(),
-            failed.join(", ")
-        );
+        let (all, names) = (STEPS.len(), failed.join(", "));
+        say(format_args!("\n{} of {all} steps failed in {seconds:.1} s: {names}", failed.len()));
     }
-    println!("{tests}");
+    say(tests);
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -119,42 +112,39 @@ pub(crate) fn run_alone(workspace: &Workspace, name: &str, words: &[String]) -> 
     let step = step.ok_or_else(|| Stop::Usage(format!("unknown command `{name}`")))?;
     let options: &[&str] = if judge::named(name).is_some() { &["--sabotage"] } else { &[] };
     let args = Args::parse(words, Grammar { switches: &["--strict"], options, words_max: 0 })?;
-    let job = Job { workspace, name: step.name, output: Output::Live, sabotage: args.value("--sabotage") };
+    let (sabotage, strict) = (args.value("--sabotage"), args.has("--strict"));
+    let job = Job { workspace, name: step.name, output: Output::Live, sabotage, strict };
     let verdict = (step.run)(&job)?;
-    let ok = verdict.ok && !(verdict.idle && args.has("--strict"));
-    print!("{}", verdict.told);
-    if !verdict.told.ends_with('\n') && !verdict.told.is_empty() {
-        println!();
+    if !verdict.told.is_empty() {
+        say(verdict.told.trim_end());
     }
-    eprintln!("{} {name}", if ok { "ok  " } else { "FAIL" });
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    eprintln!("{} {name}", if verdict.ok { "ok  " } else { "FAIL" });
+    Ok(if verdict.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The concurrency models, exploring `iterations` schedules each; whether all of them hold.
 pub(crate) fn run_models(workspace: &Workspace, iterations: &str) -> Result<bool, Stop> {
-    let job = Job { workspace, name: "shuttle", output: Output::Live, sabotage: None };
-    Ok(models::run_for(&job, Some(iterations))?.ok)
+    let job = Job { workspace, name: "shuttle", output: Output::Live, sabotage: None, strict: false };
+    Ok(models::run_longer(&job, iterations)?.ok)
 }
 
-fn print_verdict(name: &str, ok: bool, verdict: &Verdict, seconds: f64) {
-    let note = match verdict {
-        Verdict { idle: true, told, .. } => format!("  ({})", told.trim()),
-        Verdict { tests, .. } if tests.passed > 0 => format!("  ({} tests)", tests.passed),
-        _ => String::new(),
+fn print_verdict(name: &str, verdict: &Verdict, seconds: f64) {
+    let note = match verdict.tests.passed {
+        0 => String::new(),
+        passed => format!("  ({passed} tests)"),
     };
-    println!("{} {name:<13} {seconds:>6.1} s{note}", if ok { "ok  " } else { "FAIL" });
-    if !ok && !verdict.idle {
-        println!("{}\n", verdict.told.trim_end());
+    let ok = if verdict.ok { "ok  " } else { "FAIL" };
+    say(format_args!("{ok} {name:<13} {seconds:>6.1} s{note}"));
+    if !verdict.ok {
+        say(format_args!("{}\n", condense::condense(&verdict.told)));
     }
-    // A pipe is not flushed by a newline, and a long run is watched.
-    drop(std::io::stdout().flush());
 }
 
 /// A judge as a step of the same name.
 fn judged(job: &Job<'_>) -> Result<Verdict, Stop> {
     let judge =
         judge::named(job.name).ok_or_else(|| Stop::failed(format!("no judge is called {}", job.name)))?;
-    Ok(told((judge.judge)(job.workspace, job.sabotage)?, job.output))
+    Ok(told(job, (judge.judge)(job.workspace, job.sabotage)?))
 }
 
 fn judges(job: &Job<'_>) -> Result<Verdict, Stop> {
@@ -162,15 +152,16 @@ fn judges(job: &Job<'_>) -> Result<Verdict, Stop> {
         Some(sabotage) => (judge::owner(sabotage)?.judge)(job.workspace, Some(sabotage))?,
         None => judge::prove(job.workspace)?,
     };
-    Ok(told(report, job.output))
+    Ok(told(job, report))
 }
 
 /// Alone, a judge tells all it read; in a whole run only what is wrong.
-fn told(report: Report, output: Output) -> Verdict {
-    let ok = report.findings.is_empty();
-    let report = match output {
-        Output::Live => report,
-        Output::Kept => Report { lines: Vec::new(), ..report },
-    };
-    Verdict { ok, told: report.to_string(), ..Verdict::default() }
+fn told(job: &Job<'_>, mut report: Report) -> Verdict {
+    if job.strict {
+        report.findings.append(&mut report.advice);
+    }
+    if job.output == Output::Kept {
+        report.lines.clear();
+    }
+    Verdict { ok: report.findings.is_empty(), told: report.to_string(), ..Verdict::default() }
 }

@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 use crate::{bench, ci};
 
 /// Schedules that each concurrency model explores here, where its own default keeps `ci` short.
-const SHUTTLE_ITERATIONS: &str = "200000";
+const SHUTTLE_ITERATIONS: &str = "50000";
 
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Stop> {
     Args::parse(words, Grammar::default())?;

@@ -32,12 +32,17 @@ pub(crate) struct Report {
     pub(crate) lines: Vec<String>,
     /// Broken rules; empty means the judge is content.
     pub(crate) findings: Vec<Finding>,
+    /// What falls short of an aim; a finding only where that is asked for.
+    pub(crate) advice: Vec<Finding>,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.lines {
             writeln!(f, "{line}")?;
+        }
+        for advice in &self.advice {
+            writeln!(f, "advice: {advice}")?;
         }
         for finding in &self.findings {
             writeln!(f, "{finding}")?;

@@ -2,6 +2,7 @@
 
 use crate::finding::{Finding, Report};
 use crate::stop::Stop;
+use crate::terminal::say;
 use crate::workspace::Workspace;
 use crate::{bench, layers, tidy, trace};
 
@@ -37,7 +38,7 @@ pub(crate) fn owner(sabotage: &str) -> Result<&'static Judge, Stop> {
 /// Prints each judge with its faults.
 pub(crate) fn list() {
     for judge in &JUDGES {
-        println!("{:<8} {}", judge.name, (judge.sabotages)().join(" "));
+        say(format_args!("{:<8} {}", judge.name, (judge.sabotages)().join(" ")));
     }
 }
 

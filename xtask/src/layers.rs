@@ -28,7 +28,7 @@ pub(crate) fn judge(workspace: &Workspace, sabotage: Option<&str>) -> Result<Rep
     let mut metadata = workspace.metadata.clone();
     match sabotage {
         None => {}
-        Some("edge") => plant(&mut metadata, "loom-safety", &["loom-workflow"]),
+        Some("edge") => plant(&mut metadata, "loom-classify", &[RUNTIME]),
         Some("command-line") => plant(&mut metadata, "loom-llm", &["clap"]),
         Some("runtime-width") => plant(&mut metadata, RUNTIME, &["sabotage"; RUNTIME_DEPENDENCIES_MAX + 1]),
         Some("taken-name") => plant_package(&mut metadata, TAKEN_NAME),

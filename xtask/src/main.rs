@@ -14,6 +14,7 @@ mod model;
 mod process;
 mod source;
 mod stop;
+mod terminal;
 mod tidy;
 mod trace;
 mod workspace;
@@ -21,6 +22,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use stop::Stop;
+use terminal::say;
 use workspace::Workspace;
 
 const USAGE: &str = "\
@@ -34,7 +36,7 @@ usage: cargo xtask COMMAND [OPTIONS]
   deep                              what is too long for ci: all benches, the concurrency models for longer
   model up | down | status          a small real model on loopback, under target/model
 
-  --strict      a step that found nothing to do, or a figure that is only reported, counts as failed
+  --strict      a judge's advice counts as a finding
   --sabotage    plant the named fault and see it reported (exit 1); `cargo xtask judges --list` names them
   --update      rewrite docs/bench-baseline.json with this run's instruction counts
 
@@ -60,7 +62,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
         return Err(Stop::Usage("expected a command".into()));
     };
     if matches!(command.as_str(), "help" | "--help" | "-h") {
-        println!("{USAGE}");
+        say(USAGE);
         return Ok(ExitCode::SUCCESS);
     }
     let workspace = Workspace::find()?;

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use crate::args::{Args, Grammar};
 use crate::stop::{During, Stop};
+use crate::terminal::say;
 use crate::workspace::Workspace;
 use server::Server;
 
@@ -23,16 +24,16 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         Some("up") => up(folder),
         Some("down") => {
             Server::at(folder).stop()?;
-            println!("down");
+            say("down");
             Ok(ExitCode::SUCCESS)
         }
         Some("status") => Ok(match Server::at(folder).base_url() {
             Some(url) => {
-                println!("{url}");
+                say(url);
                 ExitCode::SUCCESS
             }
             None => {
-                println!("down");
+                say("down");
                 ExitCode::FAILURE
             }
         }),
@@ -47,11 +48,11 @@ fn up(folder: std::path::PathBuf) -> Result<ExitCode, Stop> {
     lock.lock().during("waiting for the lock")?;
     let server = Server::at(folder.clone());
     if let Some(url) = server.base_url() {
-        println!("{url}");
+        say(url);
         return Ok(ExitCode::SUCCESS);
     }
     server.stop()?;
     let python = install::ensure(&folder)?;
-    println!("{}", server.start(&python)?);
+    say(server.start(&python)?);
     Ok(ExitCode::SUCCESS)
 }

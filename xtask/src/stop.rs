@@ -1,6 +1,6 @@
 //! Why a task ends before its work is done.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 /// The two ways to end early; `main` turns them into exit codes 2 and 1.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,6 +14,14 @@ pub(crate) enum Stop {
 impl Stop {
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
+    }
+}
+
+impl Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::Failed(message) => f.write_str(message),
+        }
     }
 }
 

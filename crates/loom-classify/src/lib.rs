@@ -5,7 +5,7 @@
 //! what it is joined with, and has no `Display`, `Deref` or `AsRef` by which it could slip into a prompt.
 //!
 //! - [`Tainted`], [`TaintedStr`]: untrusted content with its [`Origins`]. The one serde form is a marked wrapper.
-//! - [`guard_request`](guard::guard_request): refuses that wrapper anywhere inside a request (spec row D9).
+//! - [`guard_request`]: refuses that wrapper anywhere inside a request (spec row D9).
 //! - [`Fenced`]: the one declared place where a request may carry taint.
 //! - [`endorse`](endorse::Endorser): the way to a trusted value, through a validator with a small output type.
 //! - [`audit`]: hears of every unwrap, with its call site. `_tainted(` is what to search for in a code base.

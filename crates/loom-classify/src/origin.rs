@@ -256,11 +256,16 @@ impl GatheredOrigins {
         }
     }
 
+    /// The set. Inlined so that the usual case, none, costs a clean request no call.
+    #[inline]
     pub(crate) fn into_origins(self) -> Origins {
-        if self.collapsed {
-            return TaintOrigin(COLLAPSED.into()).into();
-        }
-        if self.sorted.is_empty() { Origins::none() } else { Origins(Some(self.sorted.into())) }
+        if self.sorted.is_empty() && !self.collapsed { Origins::none() } else { self.into_some() }
+    }
+
+    #[cold]
+    fn into_some(self) -> Origins {
+        let list = if self.collapsed { vec![TaintOrigin(COLLAPSED.into())] } else { self.sorted };
+        Origins(Some(list.into()))
     }
 }
 

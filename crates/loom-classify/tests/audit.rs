@@ -1,5 +1,6 @@
 //! The audit hook: one a process, so one test.
 
+use std::panic::Location;
 use std::sync::Mutex;
 
 use loom_classify::audit::{self, AlreadyInstalled, UnwrapKind};
@@ -8,10 +9,13 @@ use loom_classify::{Fenced, Origins, TaintOrigin, Tainted, TaintedStr};
 
 static HEARD: Mutex<Vec<(u32, String, UnwrapKind)>> = Mutex::new(Vec::new());
 
-fn heard() -> (u32, String, UnwrapKind) {
-    let mut heard = HEARD.lock().unwrap();
-    assert_eq!(heard.len(), 1, "one event for one unwrap");
-    heard.remove(0)
+/// The hook heard of one unwrap, on the line above the caller's.
+#[track_caller]
+#[expect(clippy::unwrap_used, reason = "a check that the test repeats may fail like a test")]
+fn heard_on_the_line_above(kind: UnwrapKind) {
+    let line = Location::caller().line() - 1;
+    let heard = std::mem::take(&mut *HEARD.lock().unwrap());
+    assert_eq!(heard, [(line, "llm:plan".to_owned(), kind)]);
 }
 
 /// D9: every way out of taint reports its own call site and the origins, and no hook can hurt the caller.
@@ -35,29 +39,30 @@ fn the_hook_hears_of_every_way_out_with_its_call_site() {
     .unwrap();
     assert_eq!(audit::install(|_| ()), Err(AlreadyInstalled));
 
-    let plan = "llm:plan".to_owned();
-    let range = IntegerRange::new(1, 9);
-    let accepted = |accepted| UnwrapKind::Endorse { endorser: "integer_range", accepted };
+    let (low, high) = (IntegerRange::new(1, 5), IntegerRange::new(6, 9));
+    let endorse = |accepted| UnwrapKind::Endorse { endorser: "integer_range", accepted };
 
-    assert_eq!((text.expose_tainted().len(), heard()), (1, (line!(), plan.clone(), UnwrapKind::Expose)));
-    assert_eq!((borrowed.expose_tainted(), heard()), ("5", (line!(), plan.clone(), UnwrapKind::Expose)));
-    assert_eq!((text.endorse(&range), heard()), (Ok(5), (line!(), plan.clone(), accepted(true))));
-    assert_eq!((borrowed.endorse(&range), heard()), (Ok(5), (line!(), plan.clone(), accepted(true))));
-    assert!(text.endorse(&IntegerRange::new(6, 9)).is_err());
-    assert_eq!(heard(), (line!() - 1, plan.clone(), accepted(false)));
+    assert_eq!(text.expose_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Expose);
+    assert_eq!(borrowed.expose_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Expose);
+    assert_eq!(text.endorse(&low), Ok(5));
+    heard_on_the_line_above(endorse(true));
+    assert_eq!(borrowed.endorse(&low), Ok(5));
+    heard_on_the_line_above(endorse(true));
+    assert!(text.endorse(&high).is_err());
+    heard_on_the_line_above(endorse(false));
 
-    // From here on each event comes from a hook that panics after it was heard, and whose panic panics again.
-    assert_eq!((borrowed.unwrap_tainted(), heard()), ("5", (line!(), plan.clone(), UnwrapKind::Unwrap)));
+    // At an `unwrap_tainted` this hook panics after it heard, with what panics again when it is dropped.
+    assert_eq!(borrowed.unwrap_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Unwrap);
     let fenced = Fenced::from(text.clone());
-    assert_eq!(
-        (fenced.expose_tainted().as_str(), heard()),
-        ("5", (line!(), plan.clone(), UnwrapKind::Expose))
-    );
-    assert_eq!(
-        (fenced.unwrap_tainted(), heard()),
-        ("5".to_owned(), (line!(), plan.clone(), UnwrapKind::Unwrap))
-    );
-    assert_eq!((text.unwrap_tainted(), heard()), ("5".to_owned(), (line!(), plan, UnwrapKind::Unwrap)));
+    assert_eq!(fenced.expose_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Expose);
+    assert_eq!(fenced.unwrap_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Unwrap);
+    assert_eq!(text.unwrap_tainted(), "5");
+    heard_on_the_line_above(UnwrapKind::Unwrap);
 
     // What is trusted has nothing to report.
     assert_eq!((Fenced::trusted(1).unwrap_tainted(), HEARD.lock().unwrap().len()), (1, 0));
@@ -66,6 +71,7 @@ fn the_hook_hears_of_every_way_out_with_its_call_site() {
 struct PanicsWhenDropped;
 
 impl Drop for PanicsWhenDropped {
+    #[expect(clippy::panic, reason = "the test is about this panic")]
     fn drop(&mut self) {
         panic!("dropped");
     }

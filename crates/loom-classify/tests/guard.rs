@@ -155,6 +155,14 @@ fn a_hand_written_serialize_does_not_hide_the_marker() {
             serializer.serialize_newtype_struct("$loom/fenced", &Wrapper)
         }
     }
+    /// Claims to be a number of serde_json.
+    #[derive(Serialize)]
+    #[serde(rename = "$serde_json::private::Number")]
+    struct Number {
+        #[serde(rename = "$tainted")]
+        digits: u8,
+    }
+    refused_at(&Number { digits: 1 }, "", "");
     refused_at(&ByParts, "", "");
     refused_at(&Forged, "", "");
 }

@@ -26,7 +26,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(6, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::btree_map(key(), inner, 0..5).prop_map(|map| Value::from_iter(map)),
+            prop::collection::btree_map(key(), inner, 0..5).prop_map(Value::from_iter),
         ]
     })
 }
@@ -129,6 +129,7 @@ impl Tree {
         1 + self.children().into_iter().map(Tree::places).sum::<usize>()
     }
 
+    #[expect(clippy::unwrap_used, reason = "a fixture that the tests share may fail like a test")]
     fn taint(&mut self, place: &mut usize, as_json: bool) {
         if *place == 0 {
             let inner = std::mem::replace(self, Self::Nothing);

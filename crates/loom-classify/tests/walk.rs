@@ -63,6 +63,7 @@ impl Visit for Transcript {
 }
 
 #[track_caller]
+#[expect(clippy::unwrap_used, reason = "a check that the tests share may fail like a test")]
 fn check<T: Serialize + ?Sized>(value: &T, expected: &str) {
     let mut transcript = Transcript::default();
     walk(value, &mut transcript).unwrap();

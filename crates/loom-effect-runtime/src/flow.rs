@@ -45,6 +45,17 @@ pub(crate) fn outside<F: Future>(call: F) -> Marked<F> {
     Marked { inner: call, inside: false }
 }
 
+/// As [`outside`], for what does not wait.
+#[inline]
+pub(crate) fn outside_now<R>(call: impl FnOnce() -> R) -> R {
+    let _restore = mark(false);
+    call()
+}
+
+fn mark(inside: bool) -> Restore {
+    Restore(INSIDE.try_with(|mark| mark.replace(inside)).unwrap_or(false))
+}
+
 #[pin_project]
 #[derive(Debug)]
 pub(crate) struct Marked<F> {
@@ -59,7 +70,7 @@ impl<F: Future> Future for Marked<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _restore = Restore(INSIDE.try_with(|mark| mark.replace(*this.inside)).unwrap_or(false));
+        let _restore = mark(*this.inside);
         this.inner.poll(cx)
     }
 }

@@ -104,6 +104,12 @@ impl Signals {
         }
     }
 
+    /// Whether there is no signal at all.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.iter().all(Option::is_none)
+    }
+
     /// Whether any of the signals was raised.
     #[inline]
     #[must_use]

@@ -1,4 +1,5 @@
-//! ASCII word boundaries, as the detectors mean them: a byte above 0x7F is no word byte, so text glued to a value does not hide it.
+//! ASCII word boundaries, as the detectors mean them: a byte above 0x7F is no word byte, so text glued to a value
+//! does not hide it.
 
 /// Whether a byte is one of `[A-Za-z0-9_]`.
 pub(crate) const fn is_word(byte: u8) -> bool {

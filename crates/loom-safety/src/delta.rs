@@ -1,23 +1,27 @@
-//! The delta form of a validator: a judge for the running text of one attempt on one lane, asked before each delta is delivered.
+//! The delta form of a validator: a judge for the running text of one attempt on one lane, asked before each delta
+//! is delivered.
 //!
-//! First form: the judge keeps the attempt's whole text and asks whether it holds a match *now*, the end of the text so far counting as a word boundary.
-//! Text before the completing delta has been delivered by then; nothing of that delta is.
+//! First form: the judge keeps the attempt's whole text and asks whether it holds a match *now*, the end of the
+//! text so far counting as a word boundary. Text before the completing delta has been delivered by then; nothing of
+//! that delta is.
 
 use loom_effect_runtime::{DeltaKinds, Violation};
 
 use crate::rule::{Finding, RuleId};
 
-/// Longest text of one attempt and lane that a shipped judge takes, and longest output text a shipped validator passes; more is refused under `text-limit`.
+/// Longest text of one attempt and lane that a shipped judge takes, and longest output text a shipped validator
+/// passes; more is refused under `text-limit`.
 pub const GUARD_TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Longest single input text that a shipped validator passes; more is refused under `text-limit`. The runtime's own cap on inputs is the same.
+/// Longest single input text that a shipped validator passes; more is refused under `text-limit`. The runtime's own
+/// cap on inputs is the same.
 pub const INPUT_TEXT_BYTES_MAX: usize = 8 << 20;
 
 /// A validator's delta form: makes a fresh judge for each attempt and lane.
 ///
 /// # Contract
-/// What the validator's output form refuses, its judge must refuse in the same text however it is cut into deltas; it may refuse more (a match at the
-/// end of the text so far that the next character undoes).
+/// What the validator's output form refuses, its judge must refuse in the same text however it is cut into deltas;
+/// it may refuse more (a match at the end of the text so far that the next character undoes).
 pub trait DeltaCheck: Send + Sync {
     /// A judge that has seen nothing.
     fn judge(&self) -> Box<dyn DeltaJudge>;

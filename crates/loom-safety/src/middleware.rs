@@ -19,14 +19,16 @@ use crate::validator::{Judges, Phase, SafetyValidator};
 
 /// Runs validators on input, output and live text. A cheap handle: clone it to register both of its roles.
 ///
-/// - As [`Middleware`] it judges every key, text, byte string and number of the input, on the very value that the effect gets.
-/// - As [`OutputMiddleware`] it judges those of the output, what is inside a tainted wrapper included, and guards live text by the validators' delta forms,
-///   with fresh judges for each attempt and lane (spec row D10).
+/// - As [`Middleware`] it judges every key, text, byte string and number of the input, on the very value that the
+///   effect gets.
+/// - As [`OutputMiddleware`] it judges those of the output, what is inside a tainted wrapper included, and guards
+///   live text by the validators' delta forms, with fresh judges for each attempt and lane (spec row D10).
 ///
 /// Names of struct fields and enum variants are the program's own and not judged.
 ///
-/// One validator that judges output without a delta form makes the whole middleware answer "no delta form": streams are refused, and the middleware's name,
-/// which the warning tells, then says which validator it is (`safety:<validator>`).
+/// One validator that judges output without a delta form makes the whole middleware answer "no delta form": streams
+/// are refused, and the middleware's name, which the warning tells, then says which validator it is
+/// (`safety:<validator>`).
 ///
 /// A value that cannot be walked is refused under the rule `unreadable`.
 #[derive(Clone)]
@@ -154,7 +156,8 @@ impl DeltaGuard for JudgingGuard {
     }
 }
 
-/// Stands in for a validator that had a delta form at registration and denies it now: what it would have judged must not pass.
+/// Stands in for a validator that had a delta form at registration and denies it now: what it would have judged
+/// must not pass.
 struct FormWithdrawn;
 
 impl DeltaJudge for FormWithdrawn {

@@ -1,6 +1,8 @@
-//! The oracle of the detectors' tests: the whole text, every (start, end) pair, one obvious question a pair. Slow on purpose.
+//! The oracle of the detectors' tests: the whole text, every (start, end) pair, one obvious question a pair. Slow
+//! on purpose.
 //!
-//! It shares no code and no table with the detectors: a mistake would have to be made twice, in two ways, to go unseen.
+//! It shares no code and no table with the detectors: a mistake would have to be made twice, in two ways, to go
+//! unseen.
 
 /// A rule, by its stable id, as a question about one slice.
 type Shape = fn(&str) -> bool;
@@ -8,24 +10,15 @@ type Shape = fn(&str) -> bool;
 const RULES: [(&str, Shape); 4] =
     [("pii.card", is_card), ("pii.email", is_email), ("pii.ssn", is_ssn), ("pii.iban", is_iban)];
 
-/// Every (start, end) in bytes at which `rule` matches in `text`, in no useful order. An unknown rule matches nowhere.
+/// Every (start, end) in bytes at which `rule` matches in `text`, in no useful order. An unknown rule matches
+/// nowhere.
 #[must_use]
 pub fn matches(rule: &str, text: &str) -> Vec<(usize, usize)> {
     let Some((_, shape)) = RULES.iter().find(|(id, _)| *id == rule) else { return Vec::new() };
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let mut found = Vec::new();
-    for start in &ends {
-        for end in &ends {
-            if start < end
-                && boundary(text, *start)
-                && boundary(text, *end)
-                && text.get(*start..*end).is_some_and(shape)
-            {
-                found.push((*start, *end));
-            }
-        }
-    }
-    found
+    let places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    let edges: Vec<usize> = places.filter(|at| boundary(text, *at)).collect();
+    let pairs = edges.iter().flat_map(|start| edges.iter().map(move |end| (*start, *end)));
+    pairs.filter(|(start, end)| start < end && text.get(*start..*end).is_some_and(shape)).collect()
 }
 
 /// The earliest end of a match of `rule` in `text`, with the leftmost start that has it.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// The stable name of a rule: `pii.card`, `pii.email`, `pii.ssn`, `pii.iban`, `deny.<n>` or `deny.<name>`, `text-limit`, or a third party's own.
+/// The stable name of a rule: `pii.card`, `pii.email`, `pii.ssn`, `pii.iban`, `deny.<n>` or `deny.<name>`,
+/// `text-limit`, or a third party's own.
 ///
 /// A rule id comes from the program or its configuration, so it may be shown and logged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,7 +69,8 @@ impl Finding {
 
     /// The finding's place in code points of `text`.
     ///
-    /// A range that leaves `text` or cuts a character is a third party's mistake: it is clamped, since a finding must never be lost.
+    /// A range that leaves `text` or cuts a character is a third party's mistake: it is clamped, since a finding
+    /// must never be lost.
     #[must_use]
     pub fn place_in(&self, text: &str) -> Place {
         let chars_before = |byte: usize| {
@@ -81,7 +83,8 @@ impl Finding {
         Place { offset_chars: start as u64, length_chars: end.saturating_sub(start) as u64 }
     }
 
-    /// Whether this finding is to be told rather than `other`: it ends earlier, or ends there too and starts earlier.
+    /// Whether this finding is to be told rather than `other`: it ends earlier, or ends there too and starts
+    /// earlier.
     pub(crate) fn precedes(&self, other: &Self) -> bool {
         (self.range.end, self.range.start) < (other.range.end, other.range.start)
     }

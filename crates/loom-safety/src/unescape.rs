@@ -4,7 +4,8 @@ use loom_effect_runtime::Violation;
 
 use crate::delta::DeltaJudge;
 
-/// Judges the arguments as written and, beside that, with the escapes of JSON strings undone, so that `\u0034111…` is judged as `4111…`.
+/// Judges the arguments as written and, beside that, with the escapes of JSON strings undone, so that `\u0034111…`
+/// is judged as `4111…`.
 ///
 /// A violation in the undone text is placed in the undone text.
 pub(crate) struct UnescapedJudge {
@@ -44,7 +45,8 @@ enum Escape {
 impl Escape {
     /// The character that `char` completes, if it completes one.
     ///
-    /// A surrogate pair becomes two replacement characters: no shipped pattern needs what is beyond the basic plane in an escape.
+    /// A surrogate pair becomes two replacement characters: no shipped pattern needs what is beyond the basic plane
+    /// in an escape.
     fn step(&mut self, char: char) -> Option<char> {
         let (next, out) = match (*self, char) {
             (Self::None, '\\') => (Self::Backslash, None),

@@ -6,7 +6,8 @@ use crate::delta::{
 use crate::pii::{PiiRule, PiiRules};
 use crate::rule::Finding;
 
-/// What a whole text is, when a validator is asked about it. The third phase, delta, has state and so a form of its own: [`SafetyValidator::delta`].
+/// What a whole text is, when a validator is asked about it. The third phase, delta, has state and so a form of its
+/// own: [`SafetyValidator::delta`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// A text of the call's input.
@@ -39,8 +40,9 @@ impl Judges {
 ///
 /// # Contract
 /// - [`check`](Self::check) is a function of its arguments: the same text gets the same verdict.
-/// - A validator that judges output **and** offers no [`delta`](Self::delta) form blinds the streams of every call it guards: the runtime then refuses both
-///   sinks, warns once a call, and the call completes non-streamed. The default is that, so forgetting it leaks nothing.
+/// - A validator that judges output **and** offers no [`delta`](Self::delta) form blinds the streams of every
+///   call it guards: the runtime then refuses both sinks, warns once a call, and the call completes non-streamed.
+///   The default is that, so forgetting it leaks nothing.
 /// - A delta form refuses whatever the output form refuses (see [`DeltaCheck`]).
 ///
 /// # Panics
@@ -66,7 +68,8 @@ pub trait SafetyValidator: Send + Sync + 'static {
     }
 }
 
-/// Refuses texts that hold personal data. `PiiValidator::default()` looks for every [`PiiRule`] in input, output and live text.
+/// Refuses texts that hold personal data. `PiiValidator::default()` looks for every [`PiiRule`] in input, output
+/// and live text.
 ///
 /// ```
 /// use loom_safety::{Phase, PiiValidator, SafetyValidator};

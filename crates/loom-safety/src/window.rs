@@ -1,7 +1,7 @@
 //! The windowed delta form, for validators that are a function of some text.
 //!
-//! The shipped validators do not use it: a window forgets, so a match wider than it passes, and a window's cut can make a match that the text does not
-//! have. Both are stated limits of this form.
+//! The shipped validators do not use it: a window forgets, so a match wider than it passes, and a window's cut can
+//! make a match that the text does not have. Both are stated limits of this form.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ impl DeltaWindow {
         self.chars
     }
 
-    /// How many new characters are judged at once: half the window, so that any match of up to half the window is seen whole, even inside one huge delta.
+    /// How many new characters are judged at once: half the window, so that any match of up to half the window is
+    /// seen whole, even inside one huge delta.
     const fn step_chars(self) -> usize {
         self.chars.div_ceil(2)
     }
@@ -56,8 +57,8 @@ impl Default for DeltaWindow {
 
 /// A delta form that asks `check` about the last characters of the running text at each delta.
 ///
-/// A delta longer than half the window is judged in steps of that length, so no character goes unseen. The check costs O(window) per delta; its findings'
-/// ranges are bytes of the window it was given.
+/// A delta longer than half the window is judged in steps of that length, so no character goes unseen. The check
+/// costs O(window) per delta; its findings' ranges are bytes of the window it was given.
 ///
 /// ```
 /// use loom_safety::{DeltaCheck, DeltaWindow, Finding, RuleId, delta_window};
@@ -177,7 +178,8 @@ mod tests {
         assert_eq!(judge.push("bad"), Err(Violation::safety("needle").at(100, 3)));
     }
 
-    /// D23: a windowed check does not see a match wider than its window; the judges of the shipped validators have none.
+    /// D23: a windowed check does not see a match wider than its window; the judges of the shipped validators have
+    /// none.
     #[test]
     fn a_match_wider_than_the_window_passes() {
         let mut judge = delta_window(DeltaWindow::chars(4), at_needle("abcdef")).judge();

@@ -1,4 +1,5 @@
-//! The detectors on labelled sentences, where they are present: recall on what is valid by the rules, and what is flagged beyond the labels.
+//! The detectors on labelled sentences, where they are present: recall on what is valid by the rules, and what is
+//! flagged beyond the labels.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! Deny patterns: what they refuse, how they are refused at construction, and their delta form.
 
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
+
 use std::sync::LazyLock;
 
 use loom_safety::{
@@ -160,8 +162,8 @@ fn text_over_the_bound_is_severed_and_refused_alike() {
     assert_eq!(judge.push("a").unwrap_err().rule(), "text-limit");
 }
 
-/// Patterns whose new matches end before, at and after the place where the new text begins, with and without a bound; each alone, so that an easy one
-/// does not sever before a hard one is tried.
+/// Patterns whose new matches end before, at and after the place where the new text begins, with and without a
+/// bound; each alone, so that an easy one does not sever before a hard one is tried.
 static PATTERNS: LazyLock<Vec<DenyPatterns>> = LazyLock::new(|| {
     let bounded = [
         r"ab+c",
@@ -182,7 +184,8 @@ static PATTERNS: LazyLock<Vec<DenyPatterns>> = LazyLock::new(|| {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
-    /// D10: at each delta the incremental search says what a search of the whole text so far says, so the output form never refuses what it passed.
+    /// D10: at each delta the incremental search says what a search of the whole text so far says, so the output
+    /// form never refuses what it passed.
     #[test]
     fn the_delta_form_equals_a_search_of_the_text_so_far(
         text in "[abcAB\n é-]{0,14}", lengths in prop::collection::vec(1..4_usize, 1..5),

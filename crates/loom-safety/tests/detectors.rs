@@ -68,7 +68,7 @@ fn the_generators_emit_text_that_matches() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     /// D10: the detectors find what the oracle finds, at the same place, in every prefix of a text.
     #[test]
@@ -81,7 +81,8 @@ proptest! {
         }
     }
 
-    /// D17: looking only at ends in the new text, as far back as the widest match, misses nothing, however the text is split.
+    /// D17: looking only at ends in the new text, as far back as the widest match, misses nothing, however the text
+    /// is split.
     #[test]
     fn a_detector_asked_at_each_delta_finds_the_first_match_of_the_growing_text(
         text in generate::text(), lengths in prop::collection::vec(1..9_usize, 1..6),
@@ -98,7 +99,8 @@ proptest! {
         }
     }
 
-    /// D10: what the output form refuses, the delta form has severed, whatever the split; what it severs, some prefix of the text holds.
+    /// D10: what the output form refuses, the delta form has severed, whatever the split; what it severs, some
+    /// prefix of the text holds.
     #[test]
     fn the_output_form_never_refuses_what_the_delta_form_passed(
         text in generate::text(), lengths in prop::collection::vec(1..9_usize, 1..6),

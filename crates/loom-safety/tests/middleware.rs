@@ -1,5 +1,7 @@
 //! Safety middleware in a real runtime: input, output and live text.
 
+#![expect(clippy::panic, reason = "a validator that panics is what is tested")]
+
 mod stage;
 
 use std::panic::panic_any;
@@ -39,7 +41,8 @@ impl SafetyValidator for Shout {
     }
 }
 
-/// D10: the delta that completes a match reaches no sink, the call fails with rule, offset and length, and nothing tells the text.
+/// D10: the delta that completes a match reaches no sink, the call fails with rule, offset and length, and nothing
+/// tells the text.
 #[test]
 fn a_stream_is_severed_before_the_offending_delta() {
     let stage =
@@ -63,7 +66,8 @@ fn clean_text_streams_and_its_output_passes() {
     assert_eq!(stage.seen(), "order 4111 1111 1111 1112 🙂");
 }
 
-/// D10: a validator that inspects output without a delta form makes the runtime refuse the sinks, with one warning that names it; the output is judged.
+/// D10: a validator that inspects output without a delta form makes the runtime refuse the sinks, with one warning
+/// that names it; the output is judged.
 #[test]
 fn a_validator_without_a_delta_form_blinds_the_stream_and_still_judges_the_output() {
     let blind = || SafetyMiddleware::new([PiiValidator::default().into(), Shout(None).into()]);
@@ -101,7 +105,8 @@ fn a_windowed_validator_of_a_third_party_severs() {
     assert_eq!(stage.seen(), "no!!");
 }
 
-/// D10: what the delta form severs in a stream, the output form refuses where nothing was streamed, under the same rule and at the same place.
+/// D10: what the delta form severs in a stream, the output form refuses where nothing was streamed, under the same
+/// rule and at the same place.
 #[test]
 fn the_same_text_gets_the_same_verdict_streamed_and_not() {
     for text in
@@ -160,7 +165,8 @@ fn each_attempt_has_judges_of_its_own() {
     assert_eq!((stage.executions(), stage.seen()), (2, "1111 1111".to_owned()));
 }
 
-/// D20: reasoning and tool-call arguments pass the same guards, each lane with a state of its own, and JSON escapes hide nothing.
+/// D20: reasoning and tool-call arguments pass the same guards, each lane with a state of its own, and JSON escapes
+/// hide nothing.
 #[test]
 fn every_lane_is_guarded_with_a_state_of_its_own() {
     let arguments = Lane::tool_arguments(0);
@@ -175,7 +181,8 @@ fn every_lane_is_guarded_with_a_state_of_its_own() {
     }
 }
 
-/// D23: what this form does not see: a value split over two calls or over two strings, encodings, full-width digits.
+/// D23: what this form does not see: a value split over two calls or over two strings, encodings, full-width
+/// digits.
 #[test]
 fn stated_limits_are_limits() {
     for output in [
@@ -219,7 +226,8 @@ impl DeltaCheck for Broken {
     }
 }
 
-/// D10: a validator that panics, or that denies the delta form it had at registration, refuses: nothing passes unjudged.
+/// D10: a validator that panics, or that denies the delta form it had at registration, refuses: nothing passes
+/// unjudged.
 #[test]
 fn a_broken_validator_fails_closed() {
     for (broken, input, deltas) in [

@@ -232,22 +232,58 @@ fn apply(transaction: &Transaction<'_>, work: &Work) -> Result<Done, Trouble> {
 
 #[cfg(test)]
 mod tests {
+    use loom_workflow::record::ExecutionStarted;
+    use loom_workflow::store::{FullCause, Start};
+
     use super::*;
+
+    struct Scratch(std::path::PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            for suffix in ["", "-wal", "-shm", ".lock"] {
+                let _ = std::fs::remove_file(files::beside(&self.0, suffix));
+            }
+        }
+    }
+
+    fn scratch() -> (Scratch, SqliteOptions) {
+        let path = std::env::temp_dir().join(format!("loom-committer-{}.db", ExecutionId::mint()));
+        (Scratch(path.clone()), SqliteOptions::new(path).unwrap())
+    }
 
     /// T16: a committer that panics closes the store; nobody waits for an answer that cannot come.
     #[tokio::test]
     async fn a_panic_of_the_committer_closes_the_store_and_frees_its_callers() {
-        let path = std::env::temp_dir().join(format!("loom-panic-{}.db", ExecutionId::mint()));
-        let options = SqliteOptions::new(&path).unwrap();
-        let (committer, _) = Committer::open(options).await.unwrap();
+        let (_scratch, options) = scratch();
+        let (committer, site) = Committer::open(options).await.unwrap();
         let id = ExecutionId::mint();
         let (a, b) = tokio::join!(committer.ask(Work::Panic), committer.ask(Work::TakeOver(id.clone())));
         assert_eq!(a.unwrap_err(), StoreError::Closed);
         assert_eq!(b.unwrap_err(), StoreError::Closed);
         assert_eq!(committer.ask(Work::TakeOver(id)).await.unwrap_err(), StoreError::Closed);
-        drop(committer);
-        for suffix in ["", "-wal", "-shm", ".lock"] {
-            let _ = std::fs::remove_file(files::beside(&path, suffix));
-        }
+        assert_eq!(site.open(), Err(StoreError::Closed), "readers learn of it too");
+    }
+
+    /// T16: what does not fit under the page limit does not take down what shares its transaction.
+    #[test]
+    fn a_job_that_does_not_fit_leaves_its_neighbours_in_the_group_alone() {
+        let (_scratch, options) = scratch();
+        let mut writer = Writer::open(&options.max_page_count(40), || true).unwrap();
+        let room = Arc::new(Semaphore::new(8));
+        let (group, mut answers): (Vec<_>, Vec<_>) = [1, 1_000_000, 1]
+            .map(|bytes| {
+                let input = "x".repeat(bytes).into();
+                let started = ExecutionStarted::new("flow".parse().unwrap(), "r1".into(), input);
+                let work = Work::Start(Start::new(ExecutionId::mint(), 1, started).encode().unwrap());
+                let (reply, answer) = oneshot::channel();
+                (Job { work, reply, _room: Arc::clone(&room).try_acquire_owned().unwrap() }, answer)
+            })
+            .into_iter()
+            .unzip();
+        writer.serve(group);
+        let fits = answers.iter_mut().map(|answer| answer.try_recv().unwrap().map(|done| done.created));
+        let full = StoreError::Full { cause: FullCause::Configured };
+        assert_eq!(fits.collect::<Vec<_>>(), [Ok(true), Err(full), Ok(true)]);
     }
 }

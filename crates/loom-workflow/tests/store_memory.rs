@@ -1,5 +1,6 @@
 //! The memory store against the rules of every store, and its size limit.
 
+#[cfg(test)]
 mod store_conformance;
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::workspace::cargo;
 pub(super) const WHOLE: [&str; 2] = ["--workspace", "--all-features"];
 
 pub(super) fn fmt(job: &Job<'_>) -> Result<Verdict, Stop> {
-    run(job, command(job).args(["fmt", "--all", "--check"]))
+    run(job, command(job).args(["fmt", "--all", "--check", "--", "--color", color(job)]))
 }
 
 pub(super) fn clippy(job: &Job<'_>) -> Result<Verdict, Stop> {
@@ -24,6 +24,14 @@ pub(super) fn clippy(job: &Job<'_>) -> Result<Verdict, Stop> {
 
 pub(super) fn docs(job: &Job<'_>) -> Result<Verdict, Stop> {
     run(job, command(job).arg("doc").args(WHOLE).arg("--no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// What rustfmt is told of colours, which it does not read from cargo's settings.
+pub(super) fn color(job: &Job<'_>) -> &'static str {
+    match job.output {
+        Output::Live => "auto",
+        Output::Kept => "never",
+    }
 }
 
 /// Cargo at the root; quiet of progress where its output is kept.
@@ -39,7 +47,7 @@ pub(super) fn command(job: &Job<'_>) -> Command {
 /// Runs it to its end and counts the tests that its output closes on.
 pub(super) fn run(job: &Job<'_>, command: &mut Command) -> Result<Verdict, Stop> {
     let ran = process::run(command, job.output, &log(job))?;
-    Ok(Verdict { ok: ran.ok, tests: Count::read(&ran.output), told: ran.output, idle: false })
+    Ok(Verdict { ok: ran.ok, tests: Count::read(&ran.output), told: ran.output })
 }
 
 fn log(job: &Job<'_>) -> PathBuf {

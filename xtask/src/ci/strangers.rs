@@ -20,19 +20,21 @@ pub(super) fn run(job: &Job<'_>) -> Result<Verdict, Stop> {
     }
     let mut whole = Verdict { ok: true, ..Verdict::default() };
     for path in crates {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut command = cargo::command(job);
-        command
-            .current_dir(&path)
-            .args(["test", "--no-fail-fast"])
-            .env("CARGO_TARGET_DIR", job.workspace.target.join("strangers"))
-            // A stranger's manifest has no profile of ours; the same one keeps the shared folder small.
-            .env("CARGO_PROFILE_DEV_DEBUG", "0");
-        let one = cargo::run(job, &mut command)?;
-        whole.tests += one.tests;
-        if !one.ok {
-            whole.ok = false;
-            whole.told.push_str(&format!("{name}:\n{}\n", one.told));
+        let style = ["fmt", "--check", "--", "--color", cargo::color(job)];
+        for words in [style.as_slice(), &["test", "--no-fail-fast"]] {
+            let mut command = cargo::command(job);
+            command
+                .current_dir(&path)
+                .args(words)
+                .env("CARGO_TARGET_DIR", job.workspace.target.join("strangers"))
+                // A stranger's manifest has no profile of ours; the same one keeps the shared folder small.
+                .env("CARGO_PROFILE_DEV_DEBUG", "0");
+            let one = cargo::run(job, &mut command)?;
+            whole.tests += one.tests;
+            if !one.ok {
+                whole.ok = false;
+                whole.told.push_str(&format!("{}: {}\n{}\n", path.display(), words.join(" "), one.told));
+            }
         }
     }
     Ok(whole)

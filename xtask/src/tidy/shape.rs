@@ -33,6 +33,11 @@ pub(super) fn spread(tree: &Tree, report: &mut Report) {
     report.lines.push(format!(
         "{files} shipped files: median {median} lines (aim {MEDIAN_LINES_AIM}), p90 {p90} (at most {P90_LINES_MAX})"
     ));
+    if median > MEDIAN_LINES_AIM {
+        let message =
+            format!("the median of file lengths is {median} lines, at most {MEDIAN_LINES_AIM} aimed at");
+        report.advice.push(Finding::new("spread", "crates/*/src", message));
+    }
     if p90 > P90_LINES_MAX {
         let message = format!("the p90 of file lengths is {p90} lines, at most {P90_LINES_MAX} expected");
         report.findings.push(Finding::new("spread", "crates/*/src", message));

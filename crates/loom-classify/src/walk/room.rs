@@ -6,7 +6,7 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
-use super::walker::{Role, Walker, go};
+use super::walker::{NUMBER_NAME, Role, Walker, go};
 use super::{Visit, WalkError};
 use crate::marker::ORIGINS_KEY;
 
@@ -15,8 +15,10 @@ use crate::marker::ORIGINS_KEY;
 pub(super) enum Shape {
     /// Each with its name.
     Open,
-    /// Their values alone.
-    Hidden,
+    /// Our own wrapper: its value alone.
+    Wrapper,
+    /// A number that serde_json keeps as text: its digits alone.
+    Number,
     /// The body of our own wrapper: origins as origins, then the content.
     Body,
 }
@@ -44,7 +46,8 @@ impl<'w, 'v, V: Visit + ?Sized> Room<'w, 'v, V> {
         match self.shape {
             Shape::Open => go(self.walker.visit.field(name))?,
             Shape::Body if name == ORIGINS_KEY => return self.as_role(Role::Origin, value),
-            Shape::Hidden | Shape::Body => {}
+            Shape::Number if name != NUMBER_NAME => go(self.walker.visit.field(name))?,
+            Shape::Wrapper | Shape::Number | Shape::Body => {}
         }
         self.element(value)
     }

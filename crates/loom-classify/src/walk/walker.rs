@@ -13,7 +13,7 @@ use crate::marker::OwnName;
 /// The name under which serde_json hands over raw JSON text (`serde_json::value::RawValue`).
 pub(crate) const RAW_JSON_NAME: &str = "$serde_json::private::RawValue";
 /// The name under which serde_json hands over a number as text (its feature `arbitrary_precision`).
-const NUMBER_NAME: &str = "$serde_json::private::Number";
+pub(super) const NUMBER_NAME: &str = "$serde_json::private::Number";
 
 /// What a text is, by where it stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -297,14 +297,14 @@ impl<'w, 'v, V: Visit + ?Sized> Serializer for &'w mut Walker<'v, V> {
     #[inline]
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Room<'w, 'v, V>, WalkError> {
         if OwnName::Wrapper.is(name) {
-            return Ok(Room::new(self, Shape::Hidden, 0));
+            return Ok(Room::new(self, Shape::Wrapper, 0));
         }
         if OwnName::Body.is(name) {
             return Ok(Room::new(self, Shape::Body, 0));
         }
         match name {
             RAW_JSON_NAME => Err(WalkError::NotWalkable),
-            NUMBER_NAME => Ok(Room::new(self, Shape::Hidden, 0)),
+            NUMBER_NAME => Ok(Room::new(self, Shape::Number, 0)),
             _ => self.room(),
         }
     }

@@ -40,7 +40,7 @@ impl Call {
         push(&mut text, self.tool());
         canonical(input.json()?, &mut text);
         match self.options() {
-            None => text.push('-'),
+            None => push_options(&CallOptions::default(), &mut text),
             Some(options) => push_options(options, &mut text),
         }
         let Identity { principal, run_as, transient_id } = self.identity();

@@ -9,6 +9,9 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
 
 pub use key::{CallKey, CallRef};
 pub(crate) use memo::MemoIdentity;
@@ -19,6 +22,9 @@ pub use report::{CallReport, Outcome};
 use crate::identity::Identity;
 use crate::runtime::{Caller, ToolEntry};
 use crate::signal::Signals;
+
+/// The hook that runs when none does that may keep.
+pub(crate) const HOOK_NONE: usize = u32::MAX as usize;
 
 /// Which side of the durable boundary a call is on (spec row T7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +106,23 @@ impl CallInfo {
         if self.step.is_some() { Seam::Durable } else { Seam::Transient }
     }
 
+    pub(crate) fn execution_text(&self) -> Arc<str> {
+        let identity = self.identity();
+        let text = match (&identity.run_as, &identity.transient_id) {
+            (Some(run_as), _) => &run_as.execution_id,
+            (None, Some(transient)) => transient,
+            (None, None) => &self.entry().transient_id,
+        };
+        Arc::clone(text)
+    }
+
+    pub(crate) fn step_text(&self) -> Arc<str> {
+        Arc::clone(match &self.step {
+            Some(step) => &step.step_id,
+            None => &self.entry().id,
+        })
+    }
+
     pub(crate) fn entry(&self) -> &ToolEntry {
         self.caller.runtime().tool(self.tool)
     }
@@ -135,7 +158,7 @@ impl Call {
         Self {
             info: CallInfo { caller, tool, identity, step, key },
             options,
-            hook: AtomicU32::new(0),
+            hook: AtomicU32::new(u32::MAX),
             kept: OnceLock::new(),
         }
     }
@@ -165,6 +188,12 @@ impl Call {
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.info.caller.runtime().clock.now_ms()
+    }
+
+    /// A future that is ready after `duration` on the runtime's clock, or `None` where there is no timer.
+    #[must_use]
+    pub fn sleep(&self, duration: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.info.caller.runtime().clock.sleep(duration)
     }
 
     /// Keeps a value for this middleware's own `after` hook, such as a start time or a permit. It is dropped

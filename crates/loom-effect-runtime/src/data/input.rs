@@ -12,7 +12,7 @@ use super::{Data, Payload, ViewError};
 ///
 /// A `#[serde(skip)]` field is not seen by hooks (`docs/limits.md`).
 pub struct Input<T: ?Sized = dyn Payload> {
-    json: OnceLock<Value>,
+    json: OnceLock<Box<Value>>,
     value: T,
 }
 
@@ -43,7 +43,7 @@ impl Input {
         if let Some(json) = self.json.get() {
             return Ok(json);
         }
-        let json = self.value.to_json()?;
+        let json = Box::new(self.value.to_json()?);
         Ok(self.json.get_or_init(|| json))
     }
 
@@ -53,7 +53,7 @@ impl Input {
     /// [`ViewError::DoesNotFit`] when the result is not a value of the input's type; the old input stands.
     pub fn edit(&mut self, change: impl FnOnce(&mut Value)) -> Result<(), ViewError> {
         let mut json = match self.json.take() {
-            Some(json) => json,
+            Some(json) => *json,
             None => self.value.to_json()?,
         };
         change(&mut json);

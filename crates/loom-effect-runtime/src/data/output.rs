@@ -13,7 +13,7 @@ use super::{Data, ViewError, parse};
 /// Nobody else is ever handed one: that is how a middleware that has not declared inspection is kept from
 /// reading, replacing or rejecting output by its content (spec row D14).
 pub struct Output<T: ?Sized = dyn Place> {
-    json: OnceLock<Value>,
+    json: OnceLock<Box<Value>>,
     value: T,
 }
 
@@ -48,7 +48,7 @@ impl Output {
         if let Some(json) = self.json.get() {
             return Ok(json);
         }
-        let json = self.value.to_json()?;
+        let json = Box::new(self.value.to_json()?);
         Ok(self.json.get_or_init(|| json))
     }
 
@@ -58,7 +58,7 @@ impl Output {
     /// [`ViewError::DoesNotFit`] when the result is not a value of the output's type; the old output stands.
     pub fn edit(&mut self, change: impl FnOnce(&mut Value)) -> Result<(), ViewError> {
         let mut json = match self.json.take() {
-            Some(json) => json,
+            Some(json) => *json,
             None => self.value.to_json()?,
         };
         change(&mut json);

@@ -131,12 +131,12 @@ impl Channel {
 
     /// Finishes the guards of every open lane. `Err(None)` where the room was closed from inside.
     pub(crate) fn finish(&self, room: u32) -> Result<StreamFacts, Option<Violation>> {
-        self.gate.write(room, |stream, cut| stream.finish(cut, &self.signals)).map_err(
-            |refused| match refused {
+        self.gate.finish(room, |stream, cut| stream.finish(cut, &self.signals)).map_err(|refused| {
+            match refused {
                 Refused::Severed(violation) => Some(violation),
                 Refused::Closed | Refused::Busy => None,
-            },
-        )
+            }
+        })
     }
 
     /// Ends the room: nothing is delivered after this returns.

@@ -23,6 +23,31 @@ struct Inner<T, V> {
     value: T,
 }
 
+impl<T, V: Clone> Inner<T, V> {
+    #[inline]
+    fn run<R>(
+        &mut self,
+        room: u32,
+        cut: &AtomicBool,
+        deliver: impl FnOnce(&mut T, &Cut<'_>) -> Result<R, V>,
+    ) -> Result<R, Refused<V>> {
+        if self.room != room {
+            return Err(Refused::Closed);
+        }
+        if let Some(violation) = &self.severed {
+            return Err(Refused::Severed(violation.clone()));
+        }
+        if !self.open {
+            return Err(Refused::Closed);
+        }
+        deliver(&mut self.value, &Cut(cut)).map_err(|violation| {
+            self.severed = Some(violation.clone());
+            self.open = false;
+            Refused::Severed(violation)
+        })
+    }
+}
+
 /// Why a write was refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused<V> {
@@ -60,22 +85,21 @@ impl<T, V: Clone> Gate<T, V> {
         room: u32,
         deliver: impl FnOnce(&mut T, &Cut<'_>) -> Result<R, V>,
     ) -> Result<R, Refused<V>> {
+        self.enter().ok_or(Refused::Busy)?.inner.run(room, &self.cut, deliver)
+    }
+
+    /// As [`Gate::write`], and ends the room under the same lock: no write comes after what `last` delivered.
+    pub(crate) fn finish<R>(
+        &self,
+        room: u32,
+        last: impl FnOnce(&mut T, &Cut<'_>) -> Result<R, V>,
+    ) -> Result<R, Refused<V>> {
         let mut held = self.enter().ok_or(Refused::Busy)?;
-        let inner = &mut *held.inner;
-        if inner.room != room {
-            return Err(Refused::Closed);
+        let finished = held.inner.run(room, &self.cut, last);
+        if finished.is_ok() {
+            held.inner.open = false;
         }
-        if let Some(violation) = &inner.severed {
-            return Err(Refused::Severed(violation.clone()));
-        }
-        if !inner.open {
-            return Err(Refused::Closed);
-        }
-        deliver(&mut inner.value, &Cut(&self.cut)).map_err(|violation| {
-            inner.severed = Some(violation.clone());
-            inner.open = false;
-            Refused::Severed(violation)
-        })
+        finished
     }
 
     /// Ends whatever room was open and opens `room`; `begin` runs under the lock, before any write of the room.

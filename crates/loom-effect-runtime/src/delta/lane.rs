@@ -1,13 +1,11 @@
 //! The open lanes of an attempt, each with guards of its own.
 
-use std::sync::Arc;
-
 use super::Lane;
-use super::guard::{DeltaForm, DeltaGuard, Outlet, Tail, Verdict};
+use super::guard::{DeltaGuard, Outlet, Tail, Verdict};
 use crate::call::CallInfo;
 use crate::caught::caught;
 use crate::error::Violation;
-use crate::hook::OutputMiddleware;
+use crate::runtime::RuntimeInner;
 
 /// How many lanes one attempt may open; one more severs.
 pub const LANES_MAX: usize = 64;
@@ -15,94 +13,93 @@ pub const LANES_MAX: usize = 64;
 /// One guard of one lane.
 pub(super) struct Guarded(Box<dyn DeltaGuard>);
 
-/// The lanes of one attempt: the one last written to first.
+/// The lanes of one attempt: the one last written to apart, so that a single lane needs no list.
 #[derive(Default)]
 pub(super) struct Lanes {
-    open: Vec<OpenLane>,
+    current: Option<OpenLane>,
+    others: Vec<OpenLane>,
     finished: Vec<Lane>,
 }
 
-struct OpenLane {
-    lane: Lane,
-    guards: Vec<Guarded>,
+pub(super) struct OpenLane {
+    pub(super) lane: Lane,
+    pub(super) guards: Vec<Guarded>,
 }
 
 impl Lanes {
     pub(super) fn clear(&mut self) {
-        self.open.clear();
+        self.current = None;
+        self.others.clear();
         self.finished.clear();
     }
 
-    /// Whether writing to `lane` needs no new lane.
+    /// The guards of `lane`, if it is the one last written to.
     #[inline]
-    pub(super) fn is_current(&self, lane: Lane) -> bool {
-        self.open.first().is_some_and(|open| open.lane == lane)
-    }
-
-    /// The guards of the lane last made current.
-    #[inline]
-    pub(super) fn current(&mut self) -> &mut [Guarded] {
-        match self.open.first_mut() {
-            Some(open) => &mut open.guards,
-            None => &mut [],
-        }
+    pub(super) fn current(&mut self, lane: Lane) -> Option<&mut [Guarded]> {
+        self.current.as_mut().filter(|open| open.lane == lane).map(|open| &mut *open.guards)
     }
 
     /// Makes `lane` the current one if it is open already.
     pub(super) fn recall(&mut self, lane: Lane) -> bool {
-        match self.open.iter().position(|open| open.lane == lane) {
-            Some(at) => {
-                self.open.swap(0, at);
+        match self.others.iter_mut().find(|open| open.lane == lane) {
+            Some(other) => {
+                if let Some(current) = &mut self.current {
+                    std::mem::swap(current, other);
+                }
                 true
             }
             None => false,
         }
     }
 
-    /// Opens `lane` with fresh guards and makes it current.
+    /// Opens `lane` with fresh guards and makes it current. Every inspector whose registered form covers the kind
+    /// must give a guard: one that gives none now severs (fail closed).
     pub(super) fn open(
         &mut self,
         lane: Lane,
         info: &CallInfo,
-        inspectors: &[Arc<dyn OutputMiddleware>],
+        runtime: &RuntimeInner,
     ) -> Result<(), Violation> {
         if self.finished.contains(&lane) {
             return Err(Violation::safety("lane.finished"));
         }
-        if self.open.len() + self.finished.len() >= LANES_MAX {
+        let opened = usize::from(self.current.is_some()) + self.others.len() + self.finished.len();
+        if opened >= LANES_MAX {
             return Err(Violation::safety("lane.limit"));
         }
-        let mut guards = Vec::with_capacity(inspectors.len());
-        for inspector in inspectors {
-            let made = caught(|| {
-                let form: &dyn DeltaForm = inspector.delta_form()?;
-                form.kinds().has(lane.kind()).then(|| form.guard(info, lane.kind()))
-            });
+        let mut guards = Vec::with_capacity(runtime.inspectors.len());
+        for (at, inspector) in runtime.inspectors.iter().enumerate() {
+            if !runtime.coverage.covers(at, lane.kind()) {
+                continue;
+            }
+            let made = caught(|| inspector.delta_form().map(|form| form.guard(info, lane.kind())));
             match made {
                 Ok(Some(guard)) => guards.push(Guarded(guard)),
-                Ok(None) => {}
+                Ok(None) => return Err(Violation::safety("guard.missing")),
                 Err(_) => return Err(Violation::safety("guard.panicked")),
             }
         }
-        self.open.insert(0, OpenLane { lane, guards });
+        let before = self.current.replace(OpenLane { lane, guards });
+        self.others.extend(before);
         Ok(())
     }
 
-    /// Takes out the lane that must be finished before `next` opens.
-    pub(super) fn take_predecessor(&mut self, next: Lane) -> Option<(Lane, Vec<Guarded>)> {
-        let at = self.open.iter().position(|open| open.lane.yields_to(next))?;
-        Some(self.retire(at))
+    /// Takes out the lane that must be finished before `next` opens; it may not be written to again.
+    pub(super) fn take_predecessor(&mut self, next: Lane) -> Option<OpenLane> {
+        let retired = match self.current.take_if(|open| open.lane.yields_to(next)) {
+            Some(current) => current,
+            None => {
+                let at = self.others.iter().position(|open| open.lane.yields_to(next))?;
+                self.others.remove(at)
+            }
+        };
+        self.finished.push(retired.lane);
+        Some(retired)
     }
 
-    /// Takes out any lane that is still open, oldest opened last.
-    pub(super) fn take_any(&mut self) -> Option<(Lane, Vec<Guarded>)> {
-        if self.open.is_empty() { None } else { Some(self.retire(self.open.len() - 1)) }
-    }
-
-    fn retire(&mut self, at: usize) -> (Lane, Vec<Guarded>) {
-        let open = self.open.remove(at);
-        self.finished.push(open.lane);
-        (open.lane, open.guards)
+    /// Takes out a lane that is still open, the current one last.
+    pub(super) fn take_any(&mut self) -> Option<OpenLane> {
+        self.others.pop().or_else(|| self.current.take())
     }
 }
 

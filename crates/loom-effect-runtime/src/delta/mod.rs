@@ -8,10 +8,10 @@ mod lane;
 mod live_text;
 mod sink;
 mod stream;
+mod usage;
 mod wire;
 
 use loom_classify::{Tainted, TaintedStr};
-use serde::{Deserialize, Serialize};
 
 pub(crate) use channel::Channel;
 pub use channel::{Deltas, Stopped};
@@ -22,39 +22,8 @@ pub(crate) use live_text::LiveHash;
 pub use sink::DeltaSink;
 pub(crate) use sink::SinkFn;
 pub(crate) use stream::StreamFacts;
-
-/// Tokens as a provider reported them: advisory, absent when unknown, never an input to metering (spec row D3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Usage {
-    /// Tokens of the request; `None` when the provider did not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u64>,
-    /// Tokens of the answer; `None` when the provider did not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
-}
-
-impl Usage {
-    /// Usage with both figures known.
-    #[must_use]
-    pub const fn new(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { input_tokens: Some(input_tokens), output_tokens: Some(output_tokens) }
-    }
-
-    /// The sum of what is known; unknown stays unknown only where both are.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-        };
-        Self {
-            input_tokens: sum(self.input_tokens, other.input_tokens),
-            output_tokens: sum(self.output_tokens, other.output_tokens),
-        }
-    }
-}
+pub use usage::Usage;
+pub(crate) use usage::UsageCell;
 
 /// One delta as a sink gets it (spec rows D3, D20). Only the runtime makes one.
 ///

@@ -1,5 +1,6 @@
 //! What stands under a channel's lock: meters, lanes with their guards, and the sinks behind them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,8 @@ pub(super) struct Stream {
 /// The far side of the guards.
 struct Out {
     info: CallInfo,
+    execution: Arc<str>,
+    step: Arc<str>,
     number: u64,
     origins: Origins,
     /// The per-call sink, then the configured one, each with the kinds it gets.
@@ -32,11 +35,11 @@ struct Out {
     hash: LiveHash,
     hashed: bool,
     attempt: u32,
-    delivered: bool,
+    delivered: Cell<bool>,
     ever_delivered: bool,
     ended: bool,
     usage: Option<Usage>,
-    sink_reported: bool,
+    sink_reported: Cell<bool>,
 }
 
 /// What an attempt's stream came to.
@@ -56,10 +59,15 @@ impl Stream {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let info = call.info().clone();
         let rt = info.caller.runtime();
+        let mut sink_reported = false;
         let per_call = call.options().and_then(|options| options.sink.clone());
         let sinks = [per_call, info.entry().sink.clone()].map(|sink| {
             let sink = sink?;
-            let wanted = caught(|| sink.wants()).unwrap_or(DeltaKinds::NONE);
+            let wanted = caught(|| sink.wants()).unwrap_or_else(|_| {
+                sink_reported = true;
+                rt.warn(&Warning::SinkPanicked { tool: info.tool() });
+                DeltaKinds::NONE
+            });
             Some((sink, wanted))
         });
         let wanted = sinks.iter().flatten().fold(DeltaKinds::NONE, |all, (_, kinds)| all | *kinds);
@@ -75,6 +83,8 @@ impl Stream {
         let hashed = sinks.iter().flatten().any(|(_, kinds)| kinds.has(DeltaKind::Text));
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let out = Out {
+            execution: info.execution_text(),
+            step: info.step_text(),
             info,
             number,
             origins,
@@ -82,11 +92,11 @@ impl Stream {
             hash: LiveHash::new(),
             hashed,
             attempt: room,
-            delivered: false,
+            delivered: Cell::new(false),
             ever_delivered: false,
             ended: false,
             usage: None,
-            sink_reported: false,
+            sink_reported: Cell::new(sink_reported),
         };
         Self { meters: Vec::new(), lanes: Lanes::default(), out }
     }
@@ -96,12 +106,15 @@ impl Stream {
         self.meters.clear();
         let info = &self.out.info;
         let runtime = info.caller.runtime();
-        let metered = runtime.metered.iter().filter_map(|at| runtime.middlewares.get(*at));
-        let made = caught(|| {
-            let forms = metered.filter_map(|middleware| middleware.meter()).chain(of_call);
-            forms.map(|form| form.meter(info)).collect()
-        });
-        self.meters = made.map_err(|_| Violation::safety("meter.panicked"))?;
+        let registered = runtime.metered.iter().filter_map(|at| runtime.middlewares.get(*at));
+        for middleware in registered {
+            let made = caught(|| middleware.meter().map(|form| form.meter(info)));
+            let meter = made.map_err(|_| Violation::safety("meter.panicked"))?;
+            self.meters.push(meter.ok_or_else(|| Violation::safety("meter.missing"))?);
+        }
+        if let Some(form) = of_call {
+            self.meters.push(caught(|| form.meter(info)).map_err(|_| Violation::safety("meter.panicked"))?);
+        }
         Ok(())
     }
 
@@ -110,17 +123,17 @@ impl Stream {
         self.lanes.clear();
         self.out.hash = LiveHash::new();
         self.out.attempt = room;
-        self.out.delivered = false;
+        self.out.ever_delivered |= self.out.delivered.replace(false);
         self.out.ended = false;
         self.out.usage = None;
-        let Out { info, number, origins, sinks, sink_reported, .. } = &mut self.out;
-        let delta = EffectDelta::Reset { attempt: room, text: TaintedStr::new("", origins) };
-        let call = call_ref(info, *number, room);
-        for (sink, _) in sinks.iter().flatten() {
+        let out = &self.out;
+        let delta = EffectDelta::Reset { attempt: room, text: TaintedStr::new("", &out.origins) };
+        let call = out.call_ref();
+        for (sink, _) in out.sinks.iter().flatten() {
             if cut.is_cut() || signals.is_aborted() {
                 return;
             }
-            deliver(&**sink, &call, &delta, info, sink_reported);
+            out.deliver(&**sink, &call, &delta);
         }
     }
 
@@ -136,23 +149,27 @@ impl Stream {
         if !self.meters.is_empty() {
             self.count(lane.kind(), text.len())?;
         }
-        if !self.lanes.is_current(lane) && !self.lanes.recall(lane) {
+        let Self { lanes, out, .. } = self;
+        if let Some(guards) = lanes.current(lane) {
+            return out.guarded(lane, cut, signals, |tail| run(guards, tail, text));
+        }
+        if !lanes.recall(lane) {
             self.open(lane, cut, signals)?;
         }
-        let guards = self.lanes.current();
+        let guards = self.lanes.current(lane).unwrap_or_default();
         self.out.guarded(lane, cut, signals, |tail| run(guards, tail, text))
     }
 
     /// Finishes every open lane: held tails flow out, and may still sever.
     pub(super) fn finish(&mut self, cut: &Cut<'_>, signals: &Signals) -> Result<StreamFacts, Violation> {
-        while let Some((lane, mut guards)) = self.lanes.take_any() {
-            self.out.guarded(lane, cut, signals, |tail| finish(&mut guards, tail))?;
+        while let Some(mut open) = self.lanes.take_any() {
+            self.out.guarded(open.lane, cut, signals, |tail| finish(&mut open.guards, tail))?;
         }
         let out = &self.out;
         Ok(StreamFacts {
-            delivered: out.delivered,
+            delivered: out.delivered.get(),
             ended: out.ended && out.sinks.iter().any(Option::is_some),
-            live: (out.hashed && out.delivered).then(|| out.hash.finish()),
+            live: (out.hashed && (out.delivered.get() || out.ended)).then(|| out.hash.finish()),
         })
     }
 
@@ -167,25 +184,25 @@ impl Stream {
     }
 
     pub(super) fn ever_delivered(&self) -> bool {
-        self.out.ever_delivered
+        self.out.ever_delivered || self.out.delivered.get()
     }
 
     /// Tells the per-call sink alone that the call succeeded.
     pub(super) fn done(&mut self, usage: Option<Usage>) {
-        let Out { info, number, origins, sinks: [per_call, _], attempt, sink_reported, .. } = &mut self.out;
-        if let Some((sink, _)) = per_call {
-            let delta = EffectDelta::Done { usage, text: TaintedStr::new("", origins) };
-            deliver(&**sink, &call_ref(info, *number, *attempt), &delta, info, sink_reported);
+        let out = &self.out;
+        if let [Some((sink, _)), _] = &out.sinks {
+            let delta = EffectDelta::Done { usage, text: TaintedStr::new("", &out.origins) };
+            out.deliver(&**sink, &out.call_ref(), &delta);
         }
     }
 
     #[cold]
     fn open(&mut self, lane: Lane, cut: &Cut<'_>, signals: &Signals) -> Result<(), Violation> {
-        if let Some((before, mut guards)) = self.lanes.take_predecessor(lane) {
-            self.out.guarded(before, cut, signals, |tail| finish(&mut guards, tail))?;
+        if let Some(mut before) = self.lanes.take_predecessor(lane) {
+            self.out.guarded(before.lane, cut, signals, |tail| finish(&mut before.guards, tail))?;
         }
         let info = &self.out.info;
-        self.lanes.open(lane, info, &info.caller.runtime().inspectors)
+        self.lanes.open(lane, info, info.caller.runtime())
     }
 
     fn count(&mut self, kind: DeltaKind, bytes: usize) -> Result<(), Violation> {
@@ -229,40 +246,27 @@ struct SinkTail<'a, 'b> {
 impl Tail for SinkTail<'_, '_> {
     #[inline]
     fn deliver(&mut self, text: &str) {
-        let Out {
-            info,
-            number,
-            origins,
-            sinks,
-            hash,
-            hashed,
-            attempt,
-            delivered,
-            ever_delivered,
-            sink_reported,
-            ..
-        } = &mut *self.out;
         let (kind, lane) = (self.lane.kind(), self.lane);
-        if *hashed && lane.is_live_text() {
-            hash.update(text);
+        if self.out.hashed && lane.is_live_text() {
+            self.out.hash.update(text);
         }
-        let text = TaintedStr::new(text, origins);
+        let out = &*self.out;
+        let text = TaintedStr::new(text, &out.origins);
         let delta = match kind {
             DeltaKind::Text => EffectDelta::Text { text, lane },
             DeltaKind::Reasoning => EffectDelta::Reasoning { text, lane },
             DeltaKind::ToolArguments => EffectDelta::ToolArguments { text, lane },
         };
-        let call = call_ref(info, *number, *attempt);
-        for (sink, kinds) in sinks.iter().flatten() {
+        let call = out.call_ref();
+        for (sink, kinds) in out.sinks.iter().flatten() {
             if !kinds.has(kind) {
                 continue;
             }
             if self.cut.is_cut() || self.signals.is_aborted() {
                 return;
             }
-            *delivered = true;
-            *ever_delivered = true;
-            deliver(&**sink, &call, &delta, info, sink_reported);
+            out.delivered.set(true);
+            out.deliver(&**sink, &call, &delta);
         }
     }
 
@@ -276,28 +280,23 @@ impl Tail for SinkTail<'_, '_> {
     }
 }
 
-#[inline]
-fn call_ref(info: &CallInfo, number: u64, attempt: u32) -> CallRef<'_> {
-    CallRef {
-        execution_id: info.execution_id(),
-        step_id: info.step_id(),
-        call_key: info.call_key(),
-        attempt,
-        number,
+impl Out {
+    /// One delivery. A panic of the sink is reported once a call and hurts nobody else (spec row D6).
+    #[inline]
+    fn deliver(&self, sink: &dyn DeltaSink, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
+        if caught(|| sink.deliver(call, delta)).is_err() && !self.sink_reported.replace(true) {
+            self.info.caller.runtime().warn(&Warning::SinkPanicked { tool: self.info.tool() });
+        }
     }
-}
 
-/// One delivery. A panic of the sink is reported once a call and hurts nobody else (spec row D6).
-#[inline]
-fn deliver(
-    sink: &dyn DeltaSink,
-    call: &CallRef<'_>,
-    delta: &EffectDelta<'_>,
-    info: &CallInfo,
-    reported: &mut bool,
-) {
-    let delivered = caught(|| sink.deliver(call, delta));
-    if delivered.is_err() && !std::mem::replace(reported, true) {
-        info.caller.runtime().warn(&Warning::SinkPanicked { tool: info.tool() });
+    #[inline]
+    fn call_ref(&self) -> CallRef<'_> {
+        CallRef {
+            execution_id: &self.execution,
+            step_id: &self.step,
+            call_key: self.info.call_key(),
+            attempt: self.attempt,
+            number: self.number,
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! What stands before the attempts: rewriting, the authorizer, the request guard, the mode check, `before` hooks.
 
+use std::any::TypeId;
+
 use loom_classify::guard::RequestError;
 
+use super::Live;
+use super::authorized::Authorized;
 use super::wait::bounded;
-use super::{Authorized, Live};
-use crate::call::Seam;
+use crate::call::{HOOK_NONE, Seam};
 use crate::caught::caught;
 use crate::data::Input;
 use crate::effect::EffectMode;
@@ -12,13 +15,33 @@ use crate::error::{CallError, Refusal};
 use crate::hook::Step;
 use crate::names::ErrorName;
 
+/// The input as the effect's own type, when it was another, and what failed on the way: rewriting, then coercion.
+/// The failure is kept: it is told only to whom the authorizer lets through.
+pub(crate) async fn prepare(
+    live: &Live<'_>,
+    input: &mut Input,
+    from: TypeId,
+) -> (Option<Box<Input>>, Option<CallError>) {
+    if let Err(error) = rewrite(live, input).await {
+        return (None, Some(error));
+    }
+    let effect = &live.entry().effect;
+    if from == live.entry().input_type {
+        return (None, None);
+    }
+    match caught(|| effect.coerce(input)) {
+        Ok(Ok(coerced)) => (coerced, None),
+        Ok(Err(error)) => (None, Some(input_invalid(error))),
+        Err(_) => (None, Some(input_panicked())),
+    }
+}
+
 /// Lets every rewriter at the input, in order.
-pub(super) async fn rewrite(live: &Live<'_>, input: &mut Input) -> Result<(), CallError> {
+async fn rewrite(live: &Live<'_>, input: &mut Input) -> Result<(), CallError> {
     let runtime = live.runtime();
     for (at, rewriter) in runtime.rewriters.iter().enumerate() {
         let panicked = || Refusal::safety(format!("{}.panicked", runtime.names.rewriter(at)));
-        let step = caught(|| rewriter.rewrite(live.call, input));
-        match step.map_err(|_| panicked())? {
+        match caught(|| rewriter.rewrite(live.call, input)).map_err(|_| panicked())? {
             Step::Go => {}
             Step::Deny(refusal) => return Err(refusal.into()),
             Step::Wait => {
@@ -37,22 +60,29 @@ pub(super) async fn rewrite(live: &Live<'_>, input: &mut Input) -> Result<(), Ca
     Ok(())
 }
 
-/// Asks the authorizer. A panic, a deadline or a hook that cannot decide denies.
-pub(super) async fn authorize<'i>(live: &Live<'_>, input: &'i Input) -> Result<Authorized<'i>, CallError> {
-    let panicked = || denied("authorizer.panicked");
-    let step = caught(|| ask(live, input));
-    match step.map_err(|_| panicked())? {
-        Step::Go => {}
-        Step::Deny(refusal) => return Err(refusal.into()),
-        Step::Wait => {
-            let authorizer = &live.runtime().authorizer;
-            let waiting = || (authorizer.authorize_wait(live.call, input), authorizer.deadline());
-            bounded(live.call, waiting, || denied("authorizer.deadline"), panicked).await?;
-        }
+/// Asks the authorizer; `None` where it waits. A panic denies.
+#[inline]
+pub(super) fn authorize<'i>(live: &Live<'_>, input: &'i Input) -> Result<Option<Authorized<'i>>, CallError> {
+    match caught(|| ask(live, input)) {
+        Ok(Step::Go) => Ok(Some(Authorized::by_authorizer(input))),
+        Ok(Step::Deny(refusal)) => Err(refusal.into()),
+        Ok(Step::Wait) => Ok(None),
+        Err(_) => Err(denied("authorizer.panicked").into()),
     }
-    Ok(Authorized(input))
 }
 
+/// Awaits the authorizer. A panic, a deadline or an authorizer that cannot decide denies.
+pub(super) async fn authorize_wait<'i>(
+    live: &Live<'_>,
+    input: &'i Input,
+) -> Result<Authorized<'i>, CallError> {
+    let authorizer = &live.runtime().authorizer;
+    let ask = || (authorizer.authorize_wait(live.call, input), authorizer.deadline());
+    bounded(live.call, ask, || denied("authorizer.deadline"), || denied("authorizer.panicked")).await?;
+    Ok(Authorized::by_authorizer(input))
+}
+
+#[inline]
 fn ask(live: &Live<'_>, input: &Input) -> Step {
     let authorizer = &live.runtime().authorizer;
     let identity = live.call.identity();
@@ -71,56 +101,76 @@ fn ask(live: &Live<'_>, input: &Input) -> Step {
     authorizer.authorize(live.call, input)
 }
 
-/// Request guard, mode check, then every `before` hook in order; `admitted` counts the hooks that said Go.
-pub(super) async fn admit(
-    live: &Live<'_>,
-    input: &Authorized<'_>,
-    admitted: &mut usize,
-) -> Result<(), CallError> {
-    guard(live, input)?;
-    fits_mode(live)?;
-    let runtime = live.runtime();
-    loop {
-        let panicked = |at: usize| Refusal::safety(format!("{}.panicked", runtime.names.middleware(at)));
-        let lane = caught(|| before(live, input, admitted));
-        match lane.map_err(|_| panicked(*admitted))? {
-            Step::Go => return Ok(()),
-            Step::Deny(refusal) => return Err(refusal.into()),
-            Step::Wait => {
-                let Some(middleware) = runtime.middlewares.get(*admitted) else { return Ok(()) };
-                let late = || Refusal::safety(format!("{}.deadline", runtime.names.middleware(*admitted)));
-                let waiting = || (middleware.before_wait(live.call, input), middleware.deadline());
-                bounded(live.call, waiting, late, || panicked(*admitted)).await?;
-                *admitted += 1;
-            }
-        }
-    }
-}
-
-/// The synchronous lane: runs hooks until one does not say Go, and leaves its index in `admitted`.
+/// No taint in a request outside its declared place (spec row D9), none beyond the stated size and depth, and the
+/// effect's mode fits the seam (spec row T7).
 #[inline]
-fn before(live: &Live<'_>, input: &Input, admitted: &mut usize) -> Step {
-    for middleware in live.runtime().middlewares.iter().skip(*admitted) {
-        live.call.enter_hook(*admitted);
-        match middleware.before(live.call, input) {
-            Step::Go => *admitted += 1,
-            step => return step,
-        }
+pub(super) fn guard(live: &Live<'_>, input: &Input) -> Result<(), CallError> {
+    match caught(|| input.payload().guard(&live.runtime().limits)) {
+        Ok(Ok(guarded)) if guarded.fenced.is_empty() => {}
+        Ok(Ok(guarded)) => live.fence(guarded.fenced),
+        Ok(Err(error)) => return Err(guard_error(error)),
+        Err(_) => return Err(input_panicked()),
     }
-    Step::Go
+    match (live.entry().mode, live.call.seam()) {
+        (None, _)
+        | (Some(EffectMode::Journaled), Seam::Durable)
+        | (Some(EffectMode::Transient), Seam::Transient) => Ok(()),
+        (Some(mode), _) => Err(wrong_mode(live.call.tool(), mode)),
+    }
 }
 
-/// No taint in a request outside its declared place (spec row D9), and none beyond the stated size and depth.
-fn guard(live: &Live<'_>, input: &Input) -> Result<(), CallError> {
-    match input.payload().guard(&live.runtime().limits) {
-        Ok(guarded) => {
-            if !guarded.fenced.is_empty() {
-                live.fence(guarded.fenced);
+/// Runs `before` hooks from `admitted` on, which counts those that said Go. False where one waits.
+#[inline]
+pub(super) fn before(live: &Live<'_>, input: &Input, admitted: &mut usize) -> Result<bool, CallError> {
+    let runtime = live.runtime();
+    let step = caught(|| {
+        for middleware in runtime.middlewares.iter().skip(*admitted) {
+            live.call.enter_hook(*admitted);
+            match middleware.before(live.call, input) {
+                Step::Go => *admitted += 1,
+                step => return step,
             }
-            Ok(())
         }
-        Err(error) => Err(guard_error(error)),
+        Step::Go
+    });
+    match step {
+        Ok(Step::Go) => {
+            live.call.enter_hook(HOOK_NONE);
+            Ok(true)
+        }
+        Ok(Step::Wait) => Ok(false),
+        Ok(Step::Deny(refusal)) => Err(refusal.into()),
+        Err(_) => Err(before_panicked(live, *admitted).into()),
     }
+}
+
+/// Awaits the `before` hook at `at`.
+pub(super) async fn before_wait(live: &Live<'_>, input: &Input, at: usize) -> Result<(), CallError> {
+    let runtime = live.runtime();
+    let Some(middleware) = runtime.middlewares.get(at) else { return Ok(()) };
+    let late = || Refusal::safety(format!("{}.deadline", runtime.names.middleware(at)));
+    let ask = || (middleware.before_wait(live.call, input), middleware.deadline());
+    bounded(live.call, ask, late, || before_panicked(live, at)).await
+}
+
+#[cold]
+fn before_panicked(live: &Live<'_>, at: usize) -> Refusal {
+    Refusal::safety(format!("{}.panicked", live.runtime().names.middleware(at)))
+}
+
+#[cold]
+fn denied(rule: &'static str) -> Refusal {
+    Refusal::new(ErrorName::CapabilityDenied, rule)
+}
+
+#[cold]
+fn input_invalid(error: crate::ViewError) -> CallError {
+    CallError::with_source(ErrorName::InputInvalid, "the input is not what the effect takes", error)
+}
+
+#[cold]
+fn input_panicked() -> CallError {
+    CallError::named(ErrorName::InputInvalid, "the input panicked when it was read")
 }
 
 #[cold]
@@ -135,16 +185,6 @@ fn guard_error(error: RequestError) -> CallError {
     }
 }
 
-/// A journaled effect only in `run`, a transient one only transiently, an undeclared one on both (spec row T7).
-fn fits_mode(live: &Live<'_>) -> Result<(), CallError> {
-    match (live.entry().mode, live.call.seam()) {
-        (None, _)
-        | (Some(EffectMode::Journaled), Seam::Durable)
-        | (Some(EffectMode::Transient), Seam::Transient) => Ok(()),
-        (Some(mode), _) => Err(wrong_mode(live.call.tool(), mode)),
-    }
-}
-
 #[cold]
 fn wrong_mode(tool: &str, mode: EffectMode) -> CallError {
     let message = match mode {
@@ -154,8 +194,4 @@ fn wrong_mode(tool: &str, mode: EffectMode) -> CallError {
         }
     };
     CallError::named(ErrorName::EffectModeViolation, message)
-}
-
-fn denied(rule: &'static str) -> Refusal {
-    Refusal::new(ErrorName::CapabilityDenied, rule)
 }

@@ -1,69 +1,75 @@
 //! The live state of one call: rooms, channel, usage.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use loom_classify::Origins;
 
 use crate::call::{Call, CallReport};
-use crate::delta::{Channel, StreamFacts, Usage};
+use crate::delta::{Channel, StreamFacts, Usage, UsageCell};
 use crate::error::Violation;
 use crate::runtime::{RuntimeInner, ToolEntry};
 
-/// What the attempts of one call share. Lives in the call's frame.
+/// What the attempts of one call share. Lives in the call's frame; attempts follow one another, so relaxed loads and
+/// stores are enough.
 pub(crate) struct Live<'a> {
     pub(crate) call: &'a Call,
+    runtime: &'a RuntimeInner,
+    entry: &'a ToolEntry,
     /// Made at the first asking: a call that does not stream pays nothing.
     channel: OnceLock<Arc<Channel>>,
     fenced: OnceLock<Origins>,
     rooms: AtomicU32,
     executions: AtomicU32,
-    tally: Mutex<Tally>,
-}
-
-#[derive(Default)]
-struct Tally {
-    /// Reported in the attempt that runs.
-    reported: Option<Usage>,
+    /// Reported outside the channel in the attempt that runs.
+    reported: UsageCell,
     /// Of the attempt that ended last.
-    last: Option<Usage>,
+    last: UsageCell,
     /// Over all attempts.
-    total: Option<Usage>,
-    streamed: bool,
-    checked: bool,
+    total: UsageCell,
+    streamed: AtomicBool,
+    checked: AtomicBool,
 }
 
 impl<'a> Live<'a> {
     pub(crate) fn new(call: &'a Call) -> Self {
+        let runtime = call.info().caller.runtime();
         Self {
             call,
+            runtime,
+            entry: runtime.tool(call.info().tool),
             channel: OnceLock::new(),
             fenced: OnceLock::new(),
             rooms: AtomicU32::new(0),
             executions: AtomicU32::new(0),
-            tally: Mutex::default(),
+            reported: UsageCell::unknown(),
+            last: UsageCell::unknown(),
+            total: UsageCell::unknown(),
+            streamed: AtomicBool::new(false),
+            checked: AtomicBool::new(false),
         }
     }
 
     #[inline]
     pub(crate) fn runtime(&self) -> &'a RuntimeInner {
-        self.call.info().caller.runtime()
+        self.runtime
     }
 
     #[inline]
     pub(crate) fn entry(&self) -> &'a ToolEntry {
-        self.call.info().entry()
+        self.entry
     }
 
     /// Remembers the origins of fenced content: they join those of what the call gives (spec row D9).
+    #[cold]
     pub(super) fn fence(&self, origins: Origins) {
         let _ = self.fenced.set(origins);
     }
 
     pub(crate) fn origins(&self) -> Origins {
         match self.fenced.get() {
-            None => self.entry().origins.clone(),
-            Some(fenced) => self.entry().origins.join(fenced),
+            None => self.entry.origins.clone(),
+            Some(fenced) => self.entry.origins.join(fenced),
         }
     }
 
@@ -72,10 +78,12 @@ impl<'a> Live<'a> {
         self.channel.get_or_init(|| Arc::new(Channel::open(self.call, self.origins(), room)))
     }
 
+    #[inline]
     pub(super) fn existing_channel(&self) -> Option<&Arc<Channel>> {
         self.channel.get()
     }
 
+    #[inline]
     pub(super) fn severed(&self) -> Option<Violation> {
         self.channel.get()?.severed()
     }
@@ -85,54 +93,59 @@ impl<'a> Live<'a> {
     }
 
     pub(crate) fn report_usage(&self, usage: Usage) {
-        self.tally().reported = Some(usage);
+        self.reported.set(usage);
     }
 
     /// Opens the next room; from the second on with an eager reset (spec row D11).
+    #[inline]
     pub(super) fn enter(&self) -> Room<'_, 'a> {
-        let number = self.rooms.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.rooms.load(Ordering::Relaxed) + 1;
+        self.rooms.store(number, Ordering::Relaxed);
         if number > 1 {
-            let sunk = self.entry().sink.is_some() || self.call.options().is_some_and(|o| o.sink.is_some());
-            if sunk || self.channel.get().is_some() {
-                self.channel(number - 1).begin(self.call, number);
-            }
-            let mut tally = self.tally();
-            tally.streamed = false;
-            tally.checked = false;
+            self.begin_again(number);
         }
         Room { live: self, number }
     }
 
+    #[cold]
+    fn begin_again(&self, number: u32) {
+        let sunk =
+            self.entry.sink.is_some() || self.call.options().is_some_and(|options| options.sink.is_some());
+        if sunk || self.channel.get().is_some() {
+            self.channel(number - 1).begin(self.call, number);
+        }
+        self.streamed.store(false, Ordering::Relaxed);
+        self.checked.store(false, Ordering::Relaxed);
+    }
+
+    #[inline]
     pub(super) fn count_execution(&self) {
-        self.executions.fetch_add(1, Ordering::Relaxed);
+        self.executions.store(self.executions.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     pub(super) fn settle_stream(&self, facts: StreamFacts, checked: bool) {
-        let mut tally = self.tally();
-        tally.streamed = facts.delivered || facts.ended;
-        tally.checked = checked;
+        self.streamed.store(facts.delivered || facts.ended, Ordering::Relaxed);
+        self.checked.store(checked, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn report(&self, ok: bool) -> CallReport {
-        let tally = self.tally();
         CallReport {
             attempts: self.executions.load(Ordering::Relaxed),
-            streamed: ok && tally.streamed,
-            checked: ok && tally.checked,
-            usage: tally.total,
+            streamed: ok && self.streamed.load(Ordering::Relaxed),
+            checked: ok && self.checked.load(Ordering::Relaxed),
+            usage: self.total.get(),
         }
     }
 
-    /// The call succeeded: `done` to the per-call sink, where the successful attempt streamed.
-    pub(super) fn done(&self, streamed: bool) {
-        if streamed && let Some(channel) = self.channel.get() {
-            let usage = self.tally().last;
-            channel.done(usage);
+    /// The call succeeded and its last attempt streamed: `done` to the per-call sink.
+    #[cold]
+    pub(super) fn done(&self) {
+        if let Some(channel) = self.channel.get()
+            && !self.call.signal().is_aborted()
+        {
+            channel.done(self.last.get());
         }
-    }
-
-    fn tally(&self) -> MutexGuard<'_, Tally> {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -143,18 +156,19 @@ pub(super) struct Room<'l, 'a> {
 }
 
 impl Drop for Room<'_, '_> {
+    #[inline]
     fn drop(&mut self) {
-        let streamed = self.live.channel.get().and_then(|channel| {
+        let live = self.live;
+        let streamed = live.channel.get().and_then(|channel| {
             channel.close(self.number);
             channel.usage()
         });
-        let mut tally = self.live.tally();
-        let reported = tally.reported.take();
-        let usage = streamed.or(reported);
-        tally.last = usage;
-        tally.total = match (tally.total, usage) {
-            (Some(total), Some(usage)) => Some(total.plus(usage)),
-            (total, usage) => total.or(usage),
-        };
+        let usage = streamed.or(live.reported.get());
+        live.reported.clear();
+        live.last.clear();
+        if let Some(usage) = usage {
+            live.last.set(usage);
+            live.total.set(live.total.get().map_or(usage, |total| total.plus(usage)));
+        }
     }
 }

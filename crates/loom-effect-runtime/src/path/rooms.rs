@@ -1,35 +1,36 @@
 //! The rooms of a call that has arounds: attempts and kept outputs, one after the other.
 
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::attempt::attempt;
-use super::{Authorized, Live};
+use super::Live;
+use super::attempt::Attempt;
+use super::authorized::Authorized;
+use super::wait::Aborted;
 use crate::call::Call;
 use crate::caught::caught;
 use crate::data::{Input, Output};
-use crate::error::CallError;
+use crate::error::{CallError, Refusal};
 use crate::hook::{Around, Kept, KeptInner, Next, Rooms};
 use crate::names::ErrorName;
 use crate::warning::Warning;
 
-/// Runs the arounds, outermost first, and accepts only the proof of the last room.
+/// Runs the arounds, outermost first, and accepts only the proof of the last room. An abort ends them wherever they
+/// wait; a sever or refusal stands whatever they make of it.
 pub(super) async fn around(
     live: &Live<'_>,
     input: &Authorized<'_>,
     place: &mut Output,
 ) -> Result<(), CallError> {
     let set = RoomSet { live, input, place: Mutex::new(Some(place)), state: Mutex::default() };
-    let given = {
-        let mut next = Next::first(&set);
-        let next = &mut next;
-        let asked = caught(move || next.run());
-        let running = AssertUnwindSafe(asked.map_err(|_| around_panicked())?);
-        running.catch_unwind().await.map_err(|_| around_panicked())?.map(|proof| proof.room())
-    };
+    let given = outermost(&set).await;
+    if let Some(latched) = set.latched() {
+        return Err(latched);
+    }
     let last = set.state().good;
     match given {
         Ok(room) if last == Some(room) => Ok(()),
@@ -45,10 +46,26 @@ pub(super) async fn around(
     }
 }
 
+async fn outermost(set: &RoomSet<'_, '_, '_>) -> Result<u32, CallError> {
+    let mut next = Next::first(set);
+    let next = &mut next;
+    let mut running = caught(|| next.run()).map_err(|_| around_panicked())?;
+    let mut aborted = Aborted::new(set.live.call);
+    poll_fn(|cx| {
+        match caught(|| Pin::new(&mut running).poll(cx)) {
+            Err(_) => return Poll::Ready(Err(around_panicked())),
+            Ok(Poll::Ready(given)) => return Poll::Ready(given.map(|proof| proof.room())),
+            Ok(Poll::Pending) => {}
+        }
+        aborted.poll(cx).map(|reason| Err(CallError::aborted(reason)))
+    })
+    .await
+}
+
 struct RoomSet<'s, 'l, 'i> {
     live: &'s Live<'l>,
     input: &'s Authorized<'i>,
-    /// Taken by the attempt that runs, and put back however it ends.
+    /// Taken by the room that runs, and put back however it ends.
     place: Mutex<Option<&'s mut Output>>,
     state: Mutex<State>,
 }
@@ -62,32 +79,30 @@ struct State {
 }
 
 impl RoomSet<'_, '_, '_> {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self) -> Result<(), CallError> {
-        let mut state = self.state();
-        if let Some(error) = &state.latched {
-            return Err(error.clone());
-        }
-        state.good = None;
-        Ok(())
+    /// The sever or refusal that ended the call; the channel may know of one that no attempt lived to tell.
+    fn latched(&self) -> Option<CallError> {
+        self.state().latched.clone().or_else(|| self.live.severed().map(CallError::from))
     }
 
     async fn run(&self) -> Result<u32, CallError> {
-        self.begin()?;
+        if let Some(latched) = self.latched() {
+            return Err(latched);
+        }
         if !self.live.entry().repeatable && self.live.ever_delivered() {
             return Err(CallError::named(
                 ErrorName::NotRepeatable,
                 "a delta of the effect was delivered and it is not repeatable",
             ));
         }
-        let mut lent = Lent::take(self).ok_or_else(busy)?;
-        let result = match &mut lent.place {
-            Some(place) => attempt(self.live, self.input, place).await,
-            None => Err(busy()),
-        };
+        let mut lent = Lent::take(self)?;
+        self.state().good = None;
+        let mut attempt = Attempt::new(self.live);
+        let turn = attempt.step(self.input, lent.place()?);
+        let result = attempt.run(turn, self.input, lent.place()?).await;
         let mut state = self.state();
         match &result {
             Ok(room) => state.good = Some(*room),
@@ -120,23 +135,24 @@ impl Rooms for RoomSet<'_, '_, '_> {
             return None;
         }
         let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-        let output = place.as_deref()?.keep()?;
+        let output = caught(|| place.as_deref()?.keep()).ok()??;
         Some(Kept(Arc::new(KeptInner { owner: self.live.call.memo_identity(), output })))
     }
 
     fn serve(&self, kept: &Kept) -> Result<u32, CallError> {
-        self.begin()?;
-        if kept.0.owner != self.live.call.memo_identity() {
-            return Err(CallError::from(
-                crate::Refusal::new(ErrorName::CapabilityDenied, "kept.identity")
-                    .chain(self.live.call.identity().principal().chain()),
-            ));
+        if let Some(latched) = self.latched() {
+            return Err(latched);
         }
-        let mut lent = Lent::take(self).ok_or_else(busy)?;
+        if kept.0.owner != self.live.call.memo_identity() {
+            let chain = self.live.call.identity().principal().chain();
+            return Err(Refusal::new(ErrorName::CapabilityDenied, "kept.identity").chain(chain).into());
+        }
+        let mut lent = Lent::take(self)?;
+        self.state().good = None;
         let room = self.live.enter();
-        let served = lent.place.as_mut().is_some_and(|place| place.restore(&*kept.0.output));
-        if !served {
-            return Err(busy());
+        let place = lent.place()?;
+        if !caught(|| place.restore(&*kept.0.output)).unwrap_or(false) {
+            return Err(CallError::named(ErrorName::OutputInvalid, "the kept output cannot be served"));
         }
         self.state().good = Some(room.number);
         Ok(room.number)
@@ -150,9 +166,13 @@ struct Lent<'r, 's, 'l, 'i> {
 }
 
 impl<'r, 's, 'l, 'i> Lent<'r, 's, 'l, 'i> {
-    fn take(set: &'r RoomSet<'s, 'l, 'i>) -> Option<Self> {
-        let place = set.place.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(Self { set, place: Some(place) })
+    fn take(set: &'r RoomSet<'s, 'l, 'i>) -> Result<Self, CallError> {
+        let place = set.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Self { set, place: Some(place.ok_or_else(overlap)?) })
+    }
+
+    fn place(&mut self) -> Result<&mut Output, CallError> {
+        self.place.as_deref_mut().ok_or_else(overlap)
     }
 }
 
@@ -164,11 +184,11 @@ impl Drop for Lent<'_, '_, '_, '_> {
 
 /// Cannot happen while `Next::run` borrows `next`; refused rather than assumed.
 #[cold]
-fn busy() -> CallError {
+fn overlap() -> CallError {
     CallError::named(ErrorName::OutputInvalid, "two rooms of one call overlap")
 }
 
 #[cold]
 fn around_panicked() -> CallError {
-    CallError::from(crate::Refusal::safety("around.panicked"))
+    Refusal::safety("around.panicked").into()
 }

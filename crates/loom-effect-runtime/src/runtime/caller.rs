@@ -3,17 +3,18 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::launch::{CallBuilder, Launch};
 use super::{RuntimeInner, ToolRef};
 use crate::call::{Call, CallOptions, CallReport, DurableStep};
+use crate::caught::caught;
 use crate::data::{Data, Input, Output, parse};
 use crate::error::CallError;
-use crate::flow::{is_inside, outside};
+use crate::flow::{is_inside, outside, outside_now};
 use crate::identity::Identity;
 use crate::names::ErrorName;
-use crate::path::{Live, govern};
+use crate::path::{Live, Path, Turn, prepare};
 
 /// Calls effects under one identity. Cheap to clone; one reference count for runtime and identity together.
 #[derive(Clone)]
@@ -95,46 +96,94 @@ async fn run<I: Data, O: Data>(
     let mut input = Input::new(input);
     if live.entry().output_type == TypeId::of::<O>() {
         let mut place = Output::<Option<O>>::empty();
-        let (result, report) = traced(&live, &mut input, &mut place).await;
+        let (result, report) = walk(&live, &mut input, TypeId::of::<I>(), &mut place).await;
         let result = result.and_then(|()| place.into_inner().ok_or_else(no_output));
         return (result, report);
     }
     let mut place = live.entry().effect.new_place();
-    let (result, report) = traced(&live, &mut input, &mut place).await;
-    let result = result.and_then(|()| {
-        let json = place.json().map_err(|error| {
-            CallError::with_source(ErrorName::OutputInvalid, "the output has no JSON form", error)
-        })?;
-        parse(json).map_err(|error| {
-            CallError::with_source(ErrorName::OutputInvalid, "the output is not what the call expects", error)
-        })
-    });
+    let (result, report) = walk(&live, &mut input, TypeId::of::<I>(), &mut place).await;
+    (result.and_then(|()| as_json(&place)), report)
+}
+
+/// Walks the path in the call's span: without waiting where nothing waits.
+#[inline]
+async fn walk(
+    live: &Live<'_>,
+    input: &mut Input,
+    from: TypeId,
+    place: &mut Output,
+) -> (Result<(), CallError>, CallReport) {
+    if let Some(ended) = ended_before(live) {
+        return (Err(ended), CallReport::default());
+    }
+    let span = span_of(live);
+    let (mut coerced, mut kept) = (None, None);
+    if from != live.entry().input_type || !live.runtime().rewriters.is_empty() {
+        (coerced, kept) = Box::pin(outside(prepare(live, input, from)).instrument(span.clone())).await;
+    }
+    let mut path = Path::new(live, coerced.as_deref().unwrap_or(input), kept);
+    let lane = || match path.step(place) {
+        Turn::Done(result) => {
+            let report = path.conclude(&result);
+            Ok((result, report))
+        }
+        turn => Err(turn),
+    };
+    let turn = match span.in_scope(|| outside_now(lane)) {
+        Ok((result, report)) => {
+            record(&span, &result, &report);
+            return (result, report);
+        }
+        Err(turn) => turn,
+    };
+    let result = outside(path.finish(turn, place)).instrument(span.clone()).await;
+    let report = span.in_scope(|| outside_now(|| path.conclude(&result)));
+    record(&span, &result, &report);
     (result, report)
 }
 
-/// The governed path in a span, where somebody listens.
-async fn traced(
-    live: &Live<'_>,
-    input: &mut Input,
-    place: &mut Output,
-) -> (Result<(), CallError>, CallReport) {
+/// A call that was over before it began.
+#[inline]
+fn ended_before(live: &Live<'_>) -> Option<CallError> {
+    let options = live.call.options()?;
+    options.broken.clone().or_else(|| options.signals.reason().map(CallError::aborted))
+}
+
+/// The call's span, where somebody listens.
+#[inline]
+fn span_of(live: &Live<'_>) -> Span {
     if !tracing::enabled!(tracing::Level::DEBUG) {
-        return outside(govern(live, input, place)).await;
+        return Span::none();
     }
-    let span = tracing::debug_span!(
+    tracing::debug_span!(
         "loom.call",
         loom.tool = live.call.tool(),
         loom.execution = live.call.execution_id(),
         loom.call_key = live.call.call_key().map(tracing::field::display),
         loom.attempts = tracing::field::Empty,
         error.r#type = tracing::field::Empty,
-    );
-    let (result, report) = outside(govern(live, input, place)).instrument(span.clone()).await;
+    )
+}
+
+#[inline]
+fn record(span: &Span, result: &Result<(), CallError>, report: &CallReport) {
+    if span.is_none() {
+        return;
+    }
     span.record("loom.attempts", report.attempts);
-    if let Err(error) = &result {
+    if let Err(error) = result {
         span.record("error.type", error.name().as_str());
     }
-    (result, report)
+}
+
+/// The output as JSON, for a call by id. The effect's own `Serialize` runs under a catch.
+fn as_json<O: Data>(place: &Output) -> Result<O, CallError> {
+    let json = caught(|| place.json())
+        .map_err(|_| CallError::named(ErrorName::OutputInvalid, "the output panicked when it was read"))?;
+    let parsed = json.and_then(parse);
+    parsed.map_err(|error| {
+        CallError::with_source(ErrorName::OutputInvalid, "the output has no JSON form", error)
+    })
 }
 
 #[cold]

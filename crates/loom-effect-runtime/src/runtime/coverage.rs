@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::caught::caught;
-use crate::delta::DeltaKinds;
+use crate::delta::{DeltaKind, DeltaKinds};
 use crate::hook::OutputMiddleware;
 
 /// The kinds that sinks may see.
@@ -30,6 +30,11 @@ impl Coverage {
     #[inline]
     pub(crate) fn kinds(&self) -> DeltaKinds {
         self.kinds
+    }
+
+    /// Whether the form that inspector `at` registered covers `kind`.
+    pub(crate) fn covers(&self, at: usize, kind: DeltaKind) -> bool {
+        self.forms.get(at).is_some_and(|(_, kinds)| kinds.has(kind))
     }
 
     /// The first inspector that blinds some of `wanted`.

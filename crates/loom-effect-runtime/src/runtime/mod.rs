@@ -37,7 +37,6 @@ pub struct EffectRuntime {
 
 impl EffectRuntime {
     /// Begins a runtime. It is built with an authorizer or with `allow_all_calls` said aloud (spec row T6).
-    #[must_use]
     pub fn builder() -> RuntimeBuilder<NeedsAuthorizer> {
         RuntimeBuilder::new()
     }
@@ -122,13 +121,11 @@ pub(crate) struct RuntimeInner {
 }
 
 impl RuntimeInner {
-    /// The tool at an index that was resolved by this runtime. Out of range cannot happen; the first stands in.
+    /// The tool at an index that this runtime resolved.
     #[inline]
+    #[expect(clippy::indexing_slicing, reason = "an index is made by `find` alone, and the tools are frozen")]
     pub(crate) fn tool(&self, index: u32) -> &ToolEntry {
-        match self.tools.get(index as usize) {
-            Some(entry) => entry,
-            None => &self.tools[0],
-        }
+        &self.tools[index as usize]
     }
 
     pub(crate) fn find(&self, id: &str) -> Result<u32, CallError> {

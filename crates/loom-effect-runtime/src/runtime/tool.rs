@@ -23,6 +23,7 @@ pub(crate) struct ToolEntry {
     pub(crate) mode: Option<EffectMode>,
     pub(crate) repeatable: bool,
     pub(crate) origins: Origins,
+    pub(crate) input_type: TypeId,
     pub(crate) output_type: TypeId,
 }
 
@@ -38,6 +39,7 @@ impl ToolEntry {
             mode: effect.mode(),
             repeatable: effect.repeatable(),
             origins,
+            input_type: effect.input_type(),
             output_type: effect.output_type(),
             effect: Box::new(effect),
             id,
@@ -55,8 +57,8 @@ pub struct Tool<I, O> {
 impl<I: Data, O: Data> Tool<I, O> {
     pub(super) fn find(runtime: &RuntimeInner, id: &str) -> Result<Self, CallError> {
         let index = runtime.find(id)?;
-        let effect = &runtime.tool(index).effect;
-        if effect.input_type() != TypeId::of::<I>() || effect.output_type() != TypeId::of::<O>() {
+        let entry = runtime.tool(index);
+        if entry.input_type != TypeId::of::<I>() || entry.output_type != TypeId::of::<O>() {
             return Err(CallError::named(ErrorName::InputInvalid, "the effect takes or gives another type"));
         }
         Ok(Self { index, runtime: runtime.number, types: PhantomData })

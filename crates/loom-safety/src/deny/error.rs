@@ -79,7 +79,8 @@ pub enum DenyPatternFault {
     /// The pattern can match no text, so it would guard nothing.
     #[error("can match no text, so it would refuse nothing")]
     MatchesNothing,
-    /// The pattern is not a regular expression of the `regex` crate's syntax; look-around and back-references are not part of it.
+    /// The pattern is not a regular expression of the `regex` crate's syntax; look-around and back-references are
+    /// not part of it.
     #[error("not a regular expression at column {column}: {reason}")]
     Syntax {
         /// The column in the expression, from 1.
@@ -93,7 +94,8 @@ pub enum DenyPatternFault {
     /// A `/…` line has no second slash.
     #[error("expected a closing slash")]
     Unclosed,
-    /// The name has a character outside `[a-z0-9_-]`, is empty, too long, or a number (those are for patterns without a name).
+    /// The name has a character outside `[a-z0-9_-]`, is empty, too long, or a number (those are for patterns
+    /// without a name).
     #[error("expected a name of 1 to 64 characters of `[a-z0-9_-]` that is not a number")]
     Name,
     /// Two patterns have one name.

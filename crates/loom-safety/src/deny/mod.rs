@@ -16,12 +16,14 @@ use pattern::Rule;
 
 /// Refuses texts in which one of its patterns occurs.
 ///
-/// The patterns are compiled once and shared by every call. Text is matched as it stands: no Unicode normalisation, no folding of look-alikes.
+/// The patterns are compiled once and shared by every call. Text is matched as it stands: no Unicode normalisation,
+/// no folding of look-alikes.
 ///
 /// # Cost
-/// The delta form searches, per pattern and delta, the new text and as many bytes before it as the pattern's widest match has. A regular expression
-/// without such a bound (`key.*=`) is searched from the start of the attempt's text at each delta: quadratic in the text, which
-/// [`GUARD_TEXT_BYTES_MAX`](crate::GUARD_TEXT_BYTES_MAX) bounds. Write `.{0,80}` where you can.
+/// The delta form searches, per pattern and delta, the new text and as many bytes before it as the pattern's widest
+/// match has. A regular expression without such a bound (`key.*=`) is searched from the start of the attempt's text
+/// at each delta: quadratic in the text, which [`GUARD_TEXT_BYTES_MAX`](crate::GUARD_TEXT_BYTES_MAX) bounds. Write
+/// `.{0,80}` where you can.
 ///
 /// ```
 /// use loom_safety::{DenyPattern, DenyPatterns, Phase, SafetyValidator};
@@ -47,8 +49,9 @@ impl DenyPatterns {
     /// Compiles a set. A pattern without a name is `deny.<n>`, n counting from 1.
     ///
     /// # Errors
-    /// The first pattern that is empty, can match the empty text or nothing at all, is not a regular expression, is over a size limit, or whose name is
-    /// taken or not of `[a-z0-9_-]`, with its position; or a set that is empty or too large.
+    /// The first pattern that is empty, can match the empty text or nothing at all, is not a regular expression, is
+    /// over a size limit, or whose name is taken or not of `[a-z0-9_-]`, with its position; or a set that is empty
+    /// or too large.
     pub fn new(patterns: impl IntoIterator<Item = DenyPattern>) -> Result<Self, DenyPatternError> {
         Self::compile(
             patterns
@@ -61,7 +64,8 @@ impl DenyPatterns {
     /// Compiles the patterns of a deny file, one a line.
     ///
     /// - blank lines and lines that begin with `#` are skipped; white space at the ends of a line is no part of it;
-    /// - `/…/` is a regular expression, with the flags `i` (ignoring case) and `w` (word-bounded) after the second slash;
+    /// - `/…/` is a regular expression, with the flags `i` (ignoring case) and `w` (word-bounded) after the
+    ///   second slash;
     /// - `\` at the start takes the rest of the line as a literal as it is, case and all;
     /// - any other line is a literal, ignoring case and word-bounded.
     ///

@@ -35,7 +35,8 @@ impl DenyPattern {
         Self::of(Source::Literal(text.into()))
     }
 
-    /// A regular expression in the syntax of the `regex` crate (Unicode; write `(?-u:\b)` for an ASCII word boundary) of which no match must occur.
+    /// A regular expression in the syntax of the `regex` crate (Unicode; write `(?-u:\b)` for an ASCII word
+    /// boundary) of which no match must occur.
     #[must_use]
     pub fn regex(expression: impl Into<String>) -> Self {
         Self::of(Source::Regex(expression.into()))
@@ -50,8 +51,9 @@ impl DenyPattern {
 
     /// Matches whole words only.
     ///
-    /// A literal's edge that is an ASCII word character (`[A-Za-z0-9_]`) must stand at an ASCII word boundary, an edge that is another letter or digit at
-    /// a Unicode one, and an edge that is neither (`C++`) anywhere. A regular expression must match between ASCII word boundaries.
+    /// A literal's edge that is an ASCII word character (`[A-Za-z0-9_]`) must stand at an ASCII word boundary, an
+    /// edge that is another letter or digit at a Unicode one, and an edge that is neither (`C++`) anywhere. A
+    /// regular expression must match between ASCII word boundaries.
     #[must_use]
     pub const fn word_bounded(mut self) -> Self {
         self.word_bounded = true;
@@ -158,7 +160,8 @@ pub(super) struct Rule {
 impl Rule {
     /// The leftmost match in `text`, given that `text[..from]` has none.
     ///
-    /// A new match ends at `from` at the earliest (there only by what follows it, as in `-\b`), so it starts no more than its width before `from`.
+    /// A new match ends at `from` at the earliest (there only by what follows it, as in `-\b`), so it starts no
+    /// more than its width before `from`.
     pub(super) fn find(&self, text: &str, from: usize) -> Option<Finding> {
         let start =
             self.width_bytes_max.map_or(0, |width| text.floor_char_boundary(from.saturating_sub(width)));

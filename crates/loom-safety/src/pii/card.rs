@@ -83,8 +83,8 @@ impl Lengths {
 
 /// Six-digit prefixes (first, last) with the lengths issued under them.
 ///
-/// Source: ISO/IEC 7812 prefixes as the networks publish them, collected in Wikipedia, "Payment card number"; 12-digit Maestro numbers are out, since a
-/// card here has 13 digits at least.
+/// Source: ISO/IEC 7812 prefixes as the networks publish them, collected in Wikipedia, "Payment card number";
+/// 12-digit Maestro numbers are out, since a card here has 13 digits at least.
 const ISSUERS: [(u32, u32, Lengths); 22] = [
     (180000, 180099, Lengths::only(15)),        // JCB, old
     (213100, 213199, Lengths::only(15)),        // JCB, old

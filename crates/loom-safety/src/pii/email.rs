@@ -28,7 +28,8 @@ pub(super) fn earliest(text: &[u8], from: usize) -> Option<Range<usize>> {
     best
 }
 
-/// The leftmost place where the local part before the `@` at `at` can start: a word byte after none, within the bound.
+/// The leftmost place where the local part before the `@` at `at` can start: a word byte after none, within the
+/// bound.
 fn local_start(text: &[u8], at: usize) -> Option<usize> {
     let run = (at.saturating_sub(LOCAL_BYTES_MAX)..at)
         .rev()

@@ -9,7 +9,8 @@ const LENGTH_MAX: usize = 34;
 /// Country code and check digits, which stand together in every written form.
 const HEAD: usize = 4;
 
-/// The end of an IBAN that starts at `start`, if after `from`. Its length is its country's, so a start has one end at most.
+/// The end of an IBAN that starts at `start`, if after `from`. Its length is its country's, so a start has one end
+/// at most.
 pub(super) fn first_end(text: &[u8], start: usize, from: usize) -> Option<usize> {
     if word_before(text, start) {
         return None;

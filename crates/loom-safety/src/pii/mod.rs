@@ -1,7 +1,7 @@
 //! Personal data: payment cards, e-mail addresses, US social security numbers and IBANs.
 //!
-//! Each detector judges **every** start and **every** end, because a search that skips over a failed candidate is evaded by four digits before
-//! a card. Boundaries are ASCII `\b`; the end of the text is one.
+//! Each detector judges **every** start and **every** end, because a search that skips over a failed candidate is
+//! evaded by four digits before a card. Boundaries are ASCII `\b`; the end of the text is one.
 
 mod card;
 mod email;
@@ -17,13 +17,17 @@ use crate::rule::{Finding, RuleId, earlier};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PiiRule {
-    /// `pii.card`: 13 to 19 digits with single spaces or hyphens between, a known issuer range with a length it issues, Luhn, not one digit repeated.
+    /// `pii.card`: 13 to 19 digits with single spaces or hyphens between, a known issuer range with a length it
+    /// issues, Luhn, not one digit repeated.
     Card,
-    /// `pii.email`: an RFC 5321 dot-atom address of ASCII, local part of at most 64 characters, at least two domain labels.
+    /// `pii.email`: an RFC 5321 dot-atom address of ASCII, local part of at most 64 characters, at least two domain
+    /// labels.
     Email,
-    /// `pii.ssn`: `AAA-GG-SSSS` with an area, a group and a serial that can be issued, and not a voided sample number.
+    /// `pii.ssn`: `AAA-GG-SSSS` with an area, a group and a serial that can be issued, and not a voided sample
+    /// number.
     Ssn,
-    /// `pii.iban`: a country of the registry with its length, compact or with single spaces, in either case, mod 97.
+    /// `pii.iban`: a country of the registry with its length, compact or with single spaces, in either case, mod
+    /// 97.
     Iban,
 }
 
@@ -44,8 +48,8 @@ impl PiiRule {
 
     /// Of the matches in `text` that end after byte `from`, the one that ends first and, of those, starts first.
     ///
-    /// Looks back from `from` by no more than the rule's widest match (card 37 bytes, SSN 11, IBAN 64, e-mail 318), so the cost depends on the length
-    /// of the new text alone.
+    /// Looks back from `from` by no more than the rule's widest match (card 37 bytes, SSN 11, IBAN 64, e-mail 318),
+    /// so the cost depends on the length of the new text alone.
     ///
     /// ```
     /// use loom_safety::PiiRule;

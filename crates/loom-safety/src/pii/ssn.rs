@@ -5,7 +5,8 @@ use crate::ascii::{word_at, word_before};
 /// `AAA-GG-SSSS`.
 pub(super) const WIDTH_BYTES: usize = 11;
 
-/// Numbers that were published and then voided. Source: SSA history page "Social Security cards issued by Woolworth"; the second is from a 1940 pamphlet.
+/// Numbers that were published and then voided. Source: SSA history page "Social Security cards issued by
+/// Woolworth"; the second is from a 1940 pamphlet.
 const VOIDED: [(u32, u32, u32); 2] = [(78, 5, 1120), (219, 9, 9999)];
 
 /// The end of a number that starts at `start`, if after `from`.

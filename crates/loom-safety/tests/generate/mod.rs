@@ -1,5 +1,7 @@
 //! Text that holds personal data, near-misses of it, and neighbours that try to hide it.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code outside a test function")]
+
 use proptest::prelude::*;
 
 /// One to three values or near-misses, each with a neighbour on either side.

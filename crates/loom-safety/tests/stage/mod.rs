@@ -1,5 +1,7 @@
 //! One effect that follows a script, in a real runtime with a sink that folds what it gets.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code outside a test function")]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 

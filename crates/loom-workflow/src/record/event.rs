@@ -154,18 +154,19 @@ recorded! {
         /// A typed failure's payload.
         #[serde(deserialize_with = "present")]
         payload: Value,
-        /// What the name leaves open, as a stable text (`cancel`, `deadline`).
+        /// What the name leaves open, as a stable text (`cancel`, `deadline`, `severed`).
         kind: String,
-        /// Where a guard severed the stream.
+        /// The rule that refused the call or severed its stream.
         sever: SeverRecord,
     }
 }
 
 recorded! {
-    /// A guard's verdict: which rule, and where; never the text.
+    /// What a guard or hook refused by: which rule, and where if it judged a text; never the text.
     SeverRecord {
         /// The rule's name.
         rule: String,
+        ;
         /// Where the match begins, in code points of the original.
         offset: u64,
         /// How long it is, in code points.

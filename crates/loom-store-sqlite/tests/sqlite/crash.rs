@@ -1,20 +1,15 @@
 //! A writer that is killed at any moment, and what its successor finds.
 
-mod scratch;
-#[path = "../../loom-workflow/tests/store_conformance/mod.rs"]
-#[expect(dead_code, unused_macros, reason = "only its builders are used here")]
-mod store_conformance;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 
+use crate::scratch::{Scratch, named};
+use crate::store_conformance::{append, id, start, step};
 use futures::future::join_all;
 use loom_store_sqlite::SqliteStore;
 use loom_workflow::record::{Draft, Event, StepPath, StepStarted};
 use loom_workflow::store::{EventStore, Read, StoreError};
-use scratch::{Scratch, named};
 use serde_json::json;
-use store_conformance::{append, id, start, step};
 
 const ROUNDS: u64 = 20;
 const EXECUTIONS: u64 = 8;
@@ -40,8 +35,10 @@ async fn a_killed_writer_loses_nothing_acknowledged_and_doubles_nothing() {
     let scratch = Scratch::new();
     let mut acked = BTreeMap::<String, u64>::new();
     for round in 0..ROUNDS {
-        let mut child =
-            scratch.child(std::env::current_exe().unwrap(), &[], "writer_to_be_killed").spawn().unwrap();
+        let mut child = scratch
+            .child(std::env::current_exe().unwrap(), &[], "crash::writer_to_be_killed")
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let kill_after = 1 + (round * 37) % 90;
         let mut seen = 0;

@@ -1,25 +1,21 @@
 //! The SQLite store against the rules of every store, and beside the memory store on random programs.
 
-mod scratch;
-#[path = "../../loom-workflow/tests/store_conformance/mod.rs"]
-mod store_conformance;
-
 use std::sync::Arc;
 
+use crate::scratch::Scratch;
+use crate::store_conformance::{self, Store, append, id, start, step};
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::record::{Draft, ExecutionCompleted, Record};
 use loom_workflow::store::{Append, EventStore, Fence, Head, List, Read, StoreError};
 use proptest::prelude::*;
-use scratch::Scratch;
 use serde_json::json;
-use store_conformance::{Store, append, id, start, step};
 
 async fn open() -> (Store, Scratch) {
     let scratch = Scratch::new();
     (Arc::new(scratch.open().await), scratch)
 }
 
-store_conformance!(open);
+crate::store_conformance!(open);
 
 /// T16: what is read after a reopen is what was acknowledged before it, and the store takes it up there.
 #[tokio::test]

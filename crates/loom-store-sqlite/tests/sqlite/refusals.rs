@@ -1,24 +1,18 @@
 //! Bad input and bad luck: each is a typed error that says what to do, and loses nothing.
-#![cfg(unix)]
-
-mod scratch;
-#[path = "../../loom-workflow/tests/store_conformance/mod.rs"]
-#[expect(dead_code, unused_macros, reason = "only its builders are used here")]
-mod store_conformance;
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::scratch::{Scratch, named};
+use crate::store_conformance::{append, id, start, step};
 use futures::future::join;
 use loom_store_sqlite::{SqliteOptions, SqliteStore};
 use loom_workflow::record::{DomainEvent, Draft, RecordFault};
 use loom_workflow::store::{DatabaseFault, Durability, EventStore, FullCause, Head, List, Read, StoreError};
-use scratch::{Scratch, named};
 use serde_json::json;
-use store_conformance::{append, id, start, step};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -110,7 +104,8 @@ async fn a_store_in_a_folder_that_cannot_be_written_is_read() {
     drop(store);
     std::fs::set_permissions(scratch.db(), PermissionsExt::from_mode(0o444)).unwrap();
     std::fs::set_permissions(scratch.folder(), PermissionsExt::from_mode(0o555)).unwrap();
-    let mut child = scratch.child(std::env::current_exe().unwrap(), &[], "reader_in_a_closed_folder");
+    let mut child =
+        scratch.child(std::env::current_exe().unwrap(), &[], "refusals::reader_in_a_closed_folder");
     if std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0) {
         child.uid(65_534).gid(65_534);
     }
@@ -140,8 +135,10 @@ async fn reader_in_a_closed_folder() {
 #[tokio::test]
 async fn a_second_writer_waits_and_then_names_the_first() {
     let scratch = Scratch::new();
-    let mut child =
-        scratch.child(std::env::current_exe().unwrap(), &[], "writer_that_holds_on").spawn().unwrap();
+    let mut child = scratch
+        .child(std::env::current_exe().unwrap(), &[], "refusals::writer_that_holds_on")
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.ends_with("holding")));
     let hasty = SqliteOptions::new(scratch.db()).unwrap().lock_wait(Duration::from_millis(40));
@@ -208,7 +205,7 @@ async fn a_file_size_limit_is_a_full_store_and_loses_nothing() {
     let exe = std::env::current_exe().unwrap();
     let script = "trap '' XFSZ; ulimit -f 600; exec \"$0\" \"$@\"";
     let before = ["-c", script, exe.to_str().unwrap()];
-    let output = scratch.child("sh", &before, "writer_with_a_file_size_limit").output().unwrap();
+    let output = scratch.child("sh", &before, "refusals::writer_with_a_file_size_limit").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let last =
         said.lines().rfind(|line| line.starts_with("ack ")).unwrap_or_else(|| panic!("no ack: {said}"));

@@ -1,0 +1,141 @@
+//! Retry: a failed attempt is tried again after a pause.
+
+mod jitter;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::{BoxFuture, Either, select};
+use loom_effect_runtime::{Around, Call, CallError, ErrorName, Next, Opaque};
+
+use jitter::Seeds;
+pub use policy::{ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT};
+use policy::{Backoff, is_passing};
+
+/// Tries failed attempts again: by default 3 attempts, 250 ms between the first two, doubled each time, at most 8 s,
+/// with full jitter (each pause is drawn evenly from nothing up to that figure).
+///
+/// # What is retried
+/// Failures that may pass by themselves: `EffectFailedError`, `ProviderError` and `DeadlineExceededError` (a timeout
+/// registered after the retry ends one attempt). Not an `EffectPanickedError`, which is a fault in code, nor an
+/// output or input that does not fit. [`Retry::when`] decides otherwise, except that a refusal, a sever or an abort
+/// is never retried (spec row T11), and an effect that is not repeatable is not run again once a delta of it was
+/// delivered: then the call fails with the failure of the attempt that ran, not with `NotRepeatableError`.
+///
+/// # Contract
+/// Each further attempt begins with a reset to every sink (spec row D11). The pause runs on the runtime's clock;
+/// where that has no timer nothing is retried. An abort ends the pause with the aborter's own error.
+///
+/// # Panics
+/// Never by itself; a panic in the closure given to [`Retry::when`] refuses the call.
+#[derive(Clone)]
+#[must_use]
+pub struct Retry {
+    attempts: u32,
+    backoff: Backoff,
+    seeds: Seeds,
+    retries: Arc<dyn Fn(&CallError) -> bool + Send + Sync>,
+}
+
+impl Retry {
+    /// The default policy, with jitter that differs from process to process and call to call.
+    pub fn new() -> Self {
+        Self {
+            attempts: ATTEMPTS_DEFAULT,
+            backoff: Backoff::default(),
+            seeds: Seeds::of_process(),
+            retries: Arc::new(is_passing),
+        }
+    }
+
+    /// How often the effect may run in one call, the first time included: from 1 (no retry) to [`ATTEMPTS_MAX`];
+    /// other figures are brought into that range.
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.clamp(1, ATTEMPTS_MAX);
+        self
+    }
+
+    /// The longest pause after the first attempt, and the longest of all. The pause doubles from one to the other.
+    pub fn backoff(mut self, first: Duration, cap: Duration) -> Self {
+        self.backoff = Backoff { first, cap };
+        self
+    }
+
+    /// Makes the jitter a function of `seed`, the call's facts and the attempt, so that a run can be repeated.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seeds = Seeds::given(seed);
+        self
+    }
+
+    /// Decides which failures are tried again, in place of the default. Never asked about what may not be retried.
+    pub fn when(mut self, retries: impl Fn(&CallError) -> bool + Send + Sync + 'static) -> Self {
+        self.retries = Arc::new(retries);
+        self
+    }
+
+    fn retries(&self, error: &CallError) -> bool {
+        !error.is_refusal() && error.name() != ErrorName::NotRepeatable && (self.retries)(error)
+    }
+
+    async fn run<'a>(&self, call: &Call, mut next: Next<'a>) -> Result<Opaque<'a>, CallError> {
+        let mut failure = match next.run().await {
+            Ok(proof) => return Ok(proof),
+            Err(error) => error,
+        };
+        let mut jitter = None;
+        for failed in 1..self.attempts {
+            if !self.retries(&failure) {
+                return Err(failure);
+            }
+            let jitter = jitter.get_or_insert_with(|| self.seeds.of(call));
+            if !rest(call, self.backoff.delay(failed, jitter.draw())).await? {
+                return Err(failure);
+            }
+            failure = match next.run().await {
+                Ok(proof) => return Ok(proof),
+                // Nothing ran: what the caller should hear of is the attempt that did.
+                Err(error) if error.name() == ErrorName::NotRepeatable => return Err(failure),
+                Err(error) => error,
+            };
+        }
+        Err(failure)
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Around for Retry {
+    fn name(&self) -> &str {
+        "retry"
+    }
+
+    fn around<'a>(&'a self, call: &'a Call, next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+        Box::pin(self.run(call, next))
+    }
+}
+
+impl std::fmt::Debug for Retry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Retry")
+            .field("attempts", &self.attempts)
+            .field("backoff", &self.backoff)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Rests before the next attempt. False where the runtime's clock has no timer: an unpaced retry is a busy loop.
+async fn rest(call: &Call, delay: Duration) -> Result<bool, CallError> {
+    let Some(timer) = call.sleep(delay) else { return Ok(false) };
+    match select(pin!(call.signal().aborted()), timer).await {
+        Either::Left((reason, _)) => Err(CallError::aborted(reason)),
+        Either::Right(((), _)) => Ok(true),
+    }
+}

@@ -1,0 +1,92 @@
+//! Timing and counting of one loop.
+
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+/// The best of this many loops counts: the machine is shared.
+const LOOPS: usize = 15;
+/// Iterations a loop.
+const ITERATIONS: u64 = 40_000;
+/// Iterations over which allocations are counted.
+const COUNTED: u64 = 1_000;
+
+/// One named loop.
+pub(crate) struct Bench {
+    name: &'static str,
+    /// Runs the loop so many times.
+    body: Box<dyn FnMut(u64)>,
+    /// Allocations that an iteration makes outside what is measured.
+    own_allocations: u64,
+    /// Figures beside `ns` and `allocs`.
+    extra: Option<Box<dyn FnMut() -> Value>>,
+}
+
+impl Bench {
+    pub(crate) fn new(name: &'static str, body: impl FnMut(u64) + 'static) -> Self {
+        Self { name, body: Box::new(body), own_allocations: 0, extra: None }
+    }
+
+    pub(crate) fn less_allocations(mut self, own: u64) -> Self {
+        self.own_allocations = own;
+        self
+    }
+
+    pub(crate) fn with(mut self, extra: impl FnMut() -> Value + 'static) -> Self {
+        self.extra = Some(Box::new(extra));
+        self
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn run(&mut self, count: u64) {
+        (self.body)(count);
+    }
+
+    pub(crate) fn report(&mut self) -> Value {
+        self.run(ITERATIONS);
+        let ns = best_ns(|| self.run(ITERATIONS));
+        let counted = allocation_counter::measure(|| self.run(COUNTED)).count_total;
+        let allocs = counted as f64 / COUNTED as f64 - self.own_allocations as f64;
+        let mut line = json!({"bench": self.name, "ns": round(ns), "allocs": round(allocs)});
+        if let (Some(extra), Some(line)) = (&mut self.extra, line.as_object_mut())
+            && let Value::Object(figures) = extra()
+        {
+            line.extend(figures);
+        }
+        line
+    }
+}
+
+/// What reading the clock costs: absolute gates are scaled by it.
+pub(crate) fn floor() -> Value {
+    let ns = best_ns(|| (0..ITERATIONS).for_each(|_| drop(black_box(Instant::now()))));
+    json!({"bench": "floor.instant", "ns": round(ns)})
+}
+
+fn best_ns(mut run: impl FnMut()) -> f64 {
+    let once = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64() * 1e9 / ITERATIONS as f64
+    };
+    (0..LOOPS).map(|_| once(&mut run)).fold(f64::INFINITY, f64::min)
+}
+
+pub(crate) fn round(figure: f64) -> f64 {
+    (figure * 100.0).round() / 100.0
+}
+
+/// Polls a future that is ready at its first poll.
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the benched future waits"),
+    }
+}

@@ -1,0 +1,14 @@
+//! Reads the mark of success.
+
+use loom_effect_runtime::{EffectDelta, Usage};
+
+fn honest(delta: &EffectDelta<'_>) -> Option<Usage> {
+    match *delta {
+        EffectDelta::Done { usage, .. } => usage,
+        _ => None,
+    }
+}
+
+fn main() {
+    let _ = honest;
+}
