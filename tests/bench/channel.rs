@@ -19,12 +19,7 @@ const DELTA: &str = "twelve bytes";
 
 pub(crate) fn all() -> Vec<Bench> {
     vec![
-        Bench::new("channel.2guards.2sinks", |count| stream(&runtime(2), count)).with(|| {
-            let runtime = runtime(2);
-            let counted = |deltas: u64| allocation_counter::measure(|| stream(&runtime, deltas)).count_total;
-            counted(1);
-            json!({"setup_allocs": counted(1) - silent_call()})
-        }),
+        per_delta(),
         Bench::new("channel.2guards.2sinks.call", |count| {
             let runtime = runtime(2);
             (0..count).for_each(|_| stream(&runtime, 1));
@@ -32,10 +27,14 @@ pub(crate) fn all() -> Vec<Bench> {
     ]
 }
 
-/// Allocations of the same call without a channel: the boxed async effect.
-fn silent_call() -> u64 {
-    let runtime = runtime(2);
-    allocation_counter::measure(|| stream(&runtime, 0)).count_total
+/// One long stream; its set-up is counted apart from its deltas.
+fn per_delta() -> Bench {
+    let streamed = runtime(2);
+    let counted = |deltas: u64| allocation_counter::measure(|| stream(&streamed, deltas)).count_total;
+    let (silent, set_up) = (counted(0), counted(1));
+    let more = counted(1001) - set_up;
+    Bench::new("channel.2guards.2sinks", move |count| stream(&streamed, count))
+        .with(move || json!({"setup_allocs": set_up - silent, "allocs": more as f64 / 1000.0}))
 }
 
 /// One streamed call of so many deltas.

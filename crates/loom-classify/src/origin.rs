@@ -334,6 +334,7 @@ mod tests {
         assert!(over.contains(&TaintOrigin::llm("anything")));
         assert_eq!(over.join(&full), over);
         assert_eq!(full.join(&over), over);
+        assert_eq!(serde_json::from_str::<Origins>(r#"["llm:a","many:origins","mcp:b"]"#).unwrap(), over);
     }
 
     #[test]

@@ -39,6 +39,16 @@ fn a_bounded_text_has_the_stated_length_and_no_character_that_acts_on_its_surrou
     for bad in [&["", "   ", "\u{3000}", long.as_str()], acting.as_slice(), &unseen].concat() {
         assert!(tainted(bad).endorse(&step).is_err(), "{bad:?}");
     }
+    let ranges =
+        [0..=0x1f, 0x7f..=0x9f, 0x2028..=0x202e, 0x2066..=0x206f, 0xfff9..=0xfffb, 0xe0000..=0xe0fff];
+    for code in ranges.into_iter().flatten().chain([0x61c, 0x200e, 0x200f]) {
+        let acting = char::from_u32(code).unwrap();
+        assert!(tainted(&format!("a{acting}b")).endorse(&step).is_err(), "U+{code:04X}");
+    }
+    for code in [0x20, 0x2027, 0x202f, 0x2070, 0xfffc, 0xe1000] {
+        let beside = char::from_u32(code).unwrap();
+        assert!(tainted(&format!("a{beside}b")).endorse(&step).is_ok(), "U+{code:04X}");
+    }
     let refused = tainted(&long).endorse(&step).unwrap_err().to_string();
     assert_eq!(
         refused,

@@ -1,11 +1,12 @@
 //! The request guard on evasions that were thought of.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use loom_classify::guard::{RequestError, RequestLimits, guard_request};
 use loom_classify::walk::WalkError;
 use loom_classify::{Fenced, Origins, TaintOrigin, Tainted, TaintedStr};
-use serde::ser::{SerializeMap, SerializeStruct};
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -261,6 +262,26 @@ fn size_and_depth_are_bounded() {
     assert_eq!(guard(&deep), Err(RequestError::TooDeep { limit: 128 }));
     assert_eq!(guard(&Fenced::trusted(deep)), Err(RequestError::TooDeep { limit: 128 }));
     assert_eq!(guard(&"x".repeat(9 << 20)), Err(RequestError::TooLarge { limit: 8 << 20 }));
+}
+
+/// D9: a request that has become too large is not gone through to its end.
+#[test]
+fn a_value_that_does_not_end_is_left_when_it_is_too_large() {
+    struct Endless(Cell<usize>);
+    impl Serialize for Endless {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut seq = serializer.serialize_seq(None)?;
+            while self.0.get() < 1_000_000 {
+                self.0.set(self.0.get() + 1);
+                seq.serialize_element(&["x"])?;
+            }
+            seq.end()
+        }
+    }
+    let endless = Endless(Cell::new(0));
+    let limits = RequestLimits::default().with_bytes_max(1000);
+    assert_eq!(guard_request(&endless, &limits), Err(RequestError::TooLarge { limit: 1000 }));
+    assert!(endless.0.get() <= 200, "{}", endless.0.get());
 }
 
 #[test]

@@ -77,8 +77,13 @@ fn deserialize_reads_the_marked_wrapper_only() {
             assert!(!refused.to_string().contains("canary"), "{refused}");
         }
     }
-    let twice = r#"{"$tainted": {"origins": ["llm:plan"], "value": "a", "value": "b"}}"#;
-    assert!(serde_json::from_str::<Tainted<String>>(twice).is_err());
+    for twice in [
+        r#"{"$tainted": {"origins": ["llm:plan"], "value": "a", "value": "b"}}"#,
+        r#"{"$tainted": {"origins": ["llm:plan"], "value": "a", "origins": ["mcp:x"]}}"#,
+        r#"{"$tainted": {"origins": ["llm:plan"], "value": "a"}, "$tainted": {"origins": ["llm:plan"], "value": "a"}}"#,
+    ] {
+        assert!(serde_json::from_str::<Tainted<String>>(twice).is_err(), "{twice}");
+    }
 }
 
 /// D9: content tainted by nobody known is tainted all the same.

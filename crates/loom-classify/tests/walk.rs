@@ -202,6 +202,9 @@ fn nesting_is_bounded_in_containers_and_in_wrappers() {
     let onion = |layers| (0..layers).fold(Onion(None), |inner, _| Onion(Some(Box::new(inner))));
     assert_eq!(walk(&onion(63), &mut Transcript::default()), Ok(()));
     assert_eq!(walk(&onion(64), &mut Transcript::default()), too_deep);
+    // Siblings do not add up.
+    assert_eq!(walk(&vec![Some(1); 1000], &mut Transcript::default()), Ok(()));
+    assert_eq!(walk(&vec![[1]; 1000], &mut Transcript::default()), Ok(()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! These types stand *below* the guarded channel: their text is what came off the wire, neither guarded nor marked
 //! as tainted. The LLM effect is what hands it to the channel and marks it; nothing else should show it to anyone.
 
+use loom_effect_runtime::Usage;
 use serde::{Deserialize, Serialize};
 
 use crate::error::MalformedReply;
@@ -50,7 +51,7 @@ pub enum LlmChunk {
         /// The next piece of the arguments, verbatim; may be empty.
         arguments: String,
     },
-    /// Usage so far, as the provider reported it; a later one replaces an earlier one.
+    /// Usage so far, as the provider reported it; a later one replaces an earlier one (spec row D3).
     Usage(Usage),
     /// Why the choice ended, in the provider's own word, unknown and empty words included.
     Finish {
@@ -70,33 +71,6 @@ impl LlmChunk {
             Self::ToolArguments { arguments, .. } => arguments.len(),
             Self::Usage(_) | Self::Finish { .. } => 0,
         }
-    }
-}
-
-/// Tokens spent, as the provider reported them: advisory, absent when unknown, never zero for unknown (D3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct Usage {
-    /// Tokens of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_tokens: Option<u64>,
-    /// Tokens of the reply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
-}
-
-impl Usage {
-    /// Usage of the given tokens.
-    #[must_use]
-    pub fn new(input_tokens: Option<u64>, output_tokens: Option<u64>) -> Self {
-        Self { input_tokens, output_tokens }
-    }
-
-    /// Whether it says nothing at all.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.input_tokens.is_none() && self.output_tokens.is_none()
     }
 }
 
@@ -160,7 +134,7 @@ impl Collected {
                     append(&mut slot.arguments, arguments);
                 }
             }
-            LlmChunk::Usage(usage) if !usage.is_empty() => self.usage = Some(usage),
+            LlmChunk::Usage(usage) if usage != Usage::default() => self.usage = Some(usage),
             LlmChunk::Finish { choice: 0, reason } if !reason.is_empty() || self.finish_reason.is_none() => {
                 self.finish_reason = Some(reason);
             }

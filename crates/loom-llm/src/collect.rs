@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::task::Poll;
 
 use futures::stream::Stream;
+use loom_effect_runtime::Usage;
 
-use crate::chunk::{Collected, LlmChunk, Usage};
+use crate::chunk::{Collected, LlmChunk};
 use crate::error::{MalformedReply, ProviderError, ProviderFault};
 use crate::sse::SSE_BODY_MAX_BYTES;
 

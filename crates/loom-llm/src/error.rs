@@ -1,10 +1,12 @@
 //! What can go wrong with a provider, typed by what the caller can do about it.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use loom_classify::Tainted;
+use loom_effect_runtime::{CallError, ErrorName};
 use thiserror::Error;
 
 use crate::chunk::TOOL_CALLS_MAX;
@@ -116,6 +118,9 @@ pub enum ProviderFault {
     /// The request cannot be written in the provider's dialect.
     #[error("the request cannot be written in the provider's dialect")]
     Unsendable,
+    /// The provider has no streamed replies. It has sent nothing.
+    #[error("it has no streamed replies; ask for the reply in one piece")]
+    CannotStream,
     /// The reply is not what the dialect says.
     #[error("its reply cannot be read: {reason}")]
     Malformed {
@@ -192,6 +197,12 @@ impl ProviderError {
         self
     }
 
+    /// The provider's error behind a failed call, where there is one.
+    #[must_use]
+    pub fn behind(error: &CallError) -> Option<&Self> {
+        error.source()?.downcast_ref()
+    }
+
     /// What happened.
     #[must_use]
     pub fn fault(&self) -> &ProviderFault {
@@ -214,6 +225,7 @@ impl ProviderError {
             | ProviderFault::EndedEarly { .. } => Remedy::Retry,
             ProviderFault::Redirected { .. }
             | ProviderFault::Unsendable
+            | ProviderFault::CannotStream
             | ProviderFault::Malformed { reason: MalformedReply::Html } => Remedy::FixRequest,
             ProviderFault::Untrusted { .. } | ProviderFault::Malformed { .. } => Remedy::GiveUp,
             ProviderFault::Reported { remedy, .. } | ProviderFault::Status { remedy, .. } => *remedy,
@@ -231,7 +243,15 @@ impl fmt::Display for ProviderError {
     }
 }
 
-impl std::error::Error for ProviderError {}
+impl Error for ProviderError {}
+
+impl From<ProviderError> for CallError {
+    /// A failure named `ProviderError` whose message is the error's own, which holds no word from the wire; the
+    /// error itself is its source, see [`ProviderError::behind`].
+    fn from(error: ProviderError) -> Self {
+        Self::with_source(ErrorName::Provider, error.to_string(), error)
+    }
+}
 
 /// What a status lets the caller do.
 pub(crate) fn status_remedy(status: u16) -> Remedy {

@@ -55,6 +55,18 @@ pub struct HttpConfig {
     pub timeouts: Timeouts,
     /// The certificate authorities trusted; read only for an `https` base URL.
     pub roots: Roots,
+    /// Whether a key may be sent to another machine in the clear.
+    pub plain_http: PlainHttp,
+}
+
+/// What an `http` base URL with a key may point to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlainHttp {
+    /// This machine alone: anywhere else the key would be readable on the way.
+    #[default]
+    Loopback,
+    /// Any machine: the network on the way is trusted.
+    Anywhere,
 }
 
 impl HttpConfig {
@@ -62,7 +74,7 @@ impl HttpConfig {
     #[must_use]
     pub fn new(base_url: impl Into<String>) -> Self {
         let (timeouts, roots) = (Timeouts::default(), Roots::default());
-        Self { base_url: base_url.into(), key: None, timeouts, roots }
+        Self { base_url: base_url.into(), key: None, timeouts, roots, plain_http: PlainHttp::default() }
     }
 
     /// The same with a key.
@@ -85,6 +97,13 @@ impl HttpConfig {
         self.roots = roots;
         self
     }
+
+    /// The same, and says aloud that the key may go to another machine in the clear.
+    #[must_use]
+    pub fn allow_plain_http(mut self) -> Self {
+        self.plain_http = PlainHttp::Anywhere;
+        self
+    }
 }
 
 impl fmt::Debug for HttpConfig {
@@ -104,6 +123,11 @@ pub enum ConfigError {
     /// The base URL carries a user name or a password.
     #[error("expected a base URL without user name and password; hand the key over as a key")]
     Credentials,
+    /// A key would go to another machine in the clear.
+    #[error(
+        "expected `https` for a key that leaves this machine; where the network is trusted, allow plain HTTP aloud"
+    )]
+    KeyInTheClear,
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -181,7 +205,7 @@ impl fmt::Debug for Transport {
 impl Transport {
     /// A client of `path` under the base URL. It opens no connection yet.
     pub(crate) fn new(provider: &str, config: HttpConfig, path: &[&str]) -> Result<Self, ConfigError> {
-        let HttpConfig { base_url, key, timeouts, roots } = config;
+        let HttpConfig { base_url, key, timeouts, roots, plain_http } = config;
         let mut endpoint = Url::parse(&base_url).map_err(|_| ConfigError::BaseUrl)?;
         if !endpoint.username().is_empty() || endpoint.password().is_some() {
             return Err(ConfigError::Credentials);
@@ -195,6 +219,10 @@ impl Transport {
         endpoint.path_segments_mut().map_err(|()| ConfigError::BaseUrl)?.pop_if_empty().extend(path);
         let host = endpoint.host_str().ok_or(ConfigError::BaseUrl)?;
         let port = endpoint.port_or_known_default().ok_or(ConfigError::BaseUrl)?;
+        let in_the_clear = endpoint.scheme() == "http" && key.is_some() && !is_loopback(host);
+        if in_the_clear && plain_http == PlainHttp::Loopback {
+            return Err(ConfigError::KeyInTheClear);
+        }
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls)
             .redirect(redirect::Policy::none())

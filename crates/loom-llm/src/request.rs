@@ -4,6 +4,9 @@ use loom_classify::Fenced;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The model that is named where neither request nor effect names one: servers of one model take any name.
+pub const MODEL_DEFAULT: &str = "default";
+
 /// A chat request: the input of the LLM effect.
 ///
 /// System and user content is plain text, so tainted text does not type-check there; what a model or a tool said
@@ -26,8 +29,9 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ChatRequest {
-    /// The model's name, as the provider spells it.
-    pub model: String,
+    /// The model's name, as the provider spells it; where absent, the effect's default, else [`MODEL_DEFAULT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// The most tokens the reply may have; the provider's default where absent.
@@ -42,10 +46,16 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// A request without bounds or form.
+    /// A request to the named model, without bounds or form.
     #[must_use]
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
-        Self { model: model.into(), messages, max_tokens: None, temperature: None, response_format: None }
+        Self { model: Some(model.into()), ..Self::of(messages) }
+    }
+
+    /// A request that leaves the model to the effect, or else to the provider.
+    #[must_use]
+    pub fn of(messages: Vec<Message>) -> Self {
+        Self { model: None, messages, max_tokens: None, temperature: None, response_format: None }
     }
 
     /// The same with a bound on the reply, in tokens.

@@ -8,7 +8,7 @@ use std::panic::panic_any;
 
 use futures::executor::block_on;
 use loom_classify::{Origins, Tainted};
-use loom_effect_runtime::{DeltaKinds, ErrorName, Lane};
+use loom_effect_runtime::{DeltaKinds, ErrorName, Lane, OutputMiddleware};
 use loom_safety::{
     DeltaCheck, DeltaJudge, DeltaWindow, DenyPattern, DenyPatterns, Finding, Judges, Phase, PiiValidator,
     RuleId, SafetyMiddleware, SafetyValidator, delta_window,
@@ -71,6 +71,7 @@ fn clean_text_streams_and_its_output_passes() {
 #[test]
 fn a_validator_without_a_delta_form_blinds_the_stream_and_still_judges_the_output() {
     let blind = || SafetyMiddleware::new([PiiValidator::default().into(), Shout(None).into()]);
+    assert!(blind().delta_form().is_none() && pii().delta_form().is_some());
     let stage = Stage::saying(&["fine", " text"], json!("fine text")).guarded_by(blind());
     assert_eq!(block_on(stage.call(json!({}))).unwrap(), json!("fine text"));
     assert_eq!(stage.seen(), "");

@@ -40,8 +40,14 @@ pub enum Seam {
 pub struct CallInfo {
     pub(crate) caller: Caller,
     pub(crate) tool: u32,
-    pub(crate) identity: Option<Arc<Identity>>,
-    pub(crate) step: Option<Arc<DurableStep>>,
+    /// What a plain bare call does not have: an identity of its own, a durable step, a call key.
+    facts: Option<Arc<Facts>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) identity: Option<Identity>,
+    pub(crate) step: Option<DurableStep>,
     pub(crate) key: Option<CallKey>,
 }
 
@@ -55,7 +61,7 @@ impl CallInfo {
     /// Who asks and what it runs as.
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        match &self.identity {
+        match self.facts.as_ref().and_then(|facts| facts.identity.as_ref()) {
             Some(identity) => identity,
             None => self.caller.identity(),
         }
@@ -81,7 +87,7 @@ impl CallInfo {
     /// The step's id: the tool id of a transient call (spec row T8).
     #[must_use]
     pub fn step_id(&self) -> &str {
-        match &self.step {
+        match self.step() {
             Some(step) => &step.step_id,
             None => self.tool(),
         }
@@ -91,19 +97,19 @@ impl CallInfo {
     /// (execution id, step id) (spec row T8).
     #[must_use]
     pub fn call_key(&self) -> Option<&CallKey> {
-        self.key.as_ref()
+        self.facts.as_ref()?.key.as_ref()
     }
 
     /// The provider's idempotency key, on the durable path only: `execution_id:path` (spec row T1).
     #[must_use]
     pub fn idempotency_key(&self) -> Option<&str> {
-        self.step.as_ref().map(|step| &*step.idempotency_key)
+        self.step().map(|step| &*step.idempotency_key)
     }
 
     /// Which side of the durable boundary the call is on.
     #[must_use]
     pub fn seam(&self) -> Seam {
-        if self.step.is_some() { Seam::Durable } else { Seam::Transient }
+        if self.step().is_some() { Seam::Durable } else { Seam::Transient }
     }
 
     pub(crate) fn execution_text(&self) -> Arc<str> {
@@ -117,12 +123,17 @@ impl CallInfo {
     }
 
     pub(crate) fn step_text(&self) -> Arc<str> {
-        Arc::clone(match &self.step {
+        Arc::clone(match self.step() {
             Some(step) => &step.step_id,
             None => &self.entry().id,
         })
     }
 
+    fn step(&self) -> Option<&DurableStep> {
+        self.facts.as_ref()?.step.as_ref()
+    }
+
+    #[inline]
     pub(crate) fn entry(&self) -> &ToolEntry {
         self.caller.runtime().tool(self.tool)
     }
@@ -133,7 +144,7 @@ impl std::fmt::Debug for CallInfo {
         f.debug_struct("CallInfo")
             .field("tool", &self.tool())
             .field("execution_id", &self.execution_id())
-            .field("call_key", &self.key)
+            .field("call_key", &self.call_key())
             .finish_non_exhaustive()
     }
 }
@@ -150,13 +161,11 @@ pub struct Call {
 type Kept = Vec<(u32, Box<dyn Any + Send>)>;
 
 impl Call {
+    #[inline]
     pub(crate) fn new(caller: Caller, tool: u32, mut options: Option<Box<CallOptions>>) -> Self {
-        let (identity, step, key) = match &mut options {
-            None => (None, None, None),
-            Some(options) => options.facts(&caller),
-        };
+        let facts = options.as_mut().and_then(|options| options.facts(&caller));
         Self {
-            info: CallInfo { caller, tool, identity, step, key },
+            info: CallInfo { caller, tool, facts },
             options,
             hook: AtomicU32::new(u32::MAX),
             kept: OnceLock::new(),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::call::CallKey;
+use crate::call::{CallKey, Facts};
 use crate::delta::{DeltaSink, MeterForm, Usage};
 use crate::error::{CallError, Refusal};
-use crate::identity::{Identity, Principal, RunAs};
+use crate::identity::{Principal, RunAs};
 use crate::names::ErrorName;
 use crate::runtime::Caller;
 use crate::signal::{Signal, Signals};
@@ -63,7 +63,7 @@ pub struct CallOptions {
     pub(crate) label: Option<String>,
     pub(crate) principal: Option<Principal>,
     pub(crate) run_as: Option<RunAs>,
-    pub(crate) step: Option<Arc<DurableStep>>,
+    pub(crate) step: Option<DurableStep>,
     pub(crate) key: Option<CallKey>,
     pub(crate) totals: Option<ResourceTotals>,
     pub(crate) emitter: Option<Arc<dyn Emitter>>,
@@ -79,26 +79,26 @@ impl CallOptions {
         }
     }
 
-    /// The identity-forming facts, resolved once when the call starts.
-    pub(super) fn facts(
-        &mut self,
-        caller: &Caller,
-    ) -> (Option<Arc<Identity>>, Option<Arc<DurableStep>>, Option<CallKey>) {
-        let identity =
-            (self.label.is_some() || self.principal.is_some() || self.run_as.is_some()).then(|| {
-                let mut identity = caller.identity().clone();
-                if let Some(principal) = &self.principal {
-                    identity.principal = principal.clone();
-                }
-                if let Some(run_as) = &self.run_as {
-                    identity.run_as = Some(run_as.clone());
-                }
-                if let Some(label) = &self.label {
-                    identity.set_label(label);
-                }
-                Arc::new(identity)
-            });
-        (identity, self.step.clone(), self.key.clone())
+    /// What tells this call from a plain one, resolved once when the call starts.
+    #[cold]
+    pub(super) fn facts(&mut self, caller: &Caller) -> Option<Arc<Facts>> {
+        let own = self.label.is_some() || self.principal.is_some() || self.run_as.is_some();
+        let identity = own.then(|| {
+            let mut identity = caller.identity().clone();
+            if let Some(principal) = &self.principal {
+                identity.principal = principal.clone();
+            }
+            if let Some(run_as) = &self.run_as {
+                identity.run_as = Some(run_as.clone());
+            }
+            if let Some(label) = &self.label {
+                identity.set_label(label);
+            }
+            identity
+        });
+        let facts = Facts { identity, step: self.step.take(), key: self.key.take() };
+        let plain = facts.identity.is_none() && facts.step.is_none() && facts.key.is_none();
+        (!plain).then(|| Arc::new(facts))
     }
 }
 

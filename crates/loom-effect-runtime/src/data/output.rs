@@ -7,6 +7,8 @@ use loom_classify::walk::{Visit, WalkError, walk};
 use serde_json::Value;
 
 use super::{Data, ViewError, parse};
+use crate::error::CallError;
+use crate::names::ErrorName;
 
 /// A call's output as an [`OutputMiddleware`](crate::OutputMiddleware) sees it.
 ///
@@ -22,8 +24,9 @@ impl<O: Data> Output<Option<O>> {
         Self { json: OnceLock::new(), value: None }
     }
 
-    pub(crate) fn into_inner(self) -> Option<O> {
-        self.value
+    /// Takes the output of a call that succeeded.
+    pub(crate) fn take(&mut self) -> Result<O, CallError> {
+        self.value.take().ok_or_else(no_output)
     }
 }
 
@@ -104,6 +107,11 @@ impl<T: ?Sized> std::fmt::Debug for Output<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Output(..)")
     }
+}
+
+#[cold]
+fn no_output() -> CallError {
+    CallError::named(ErrorName::OutputInvalid, "the call succeeded without an output")
 }
 
 /// The erased place an output is written to. Sealed: `Option<T>` of every [`Data`] is one.

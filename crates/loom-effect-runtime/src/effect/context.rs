@@ -10,7 +10,7 @@ use crate::signal::Signals;
 
 /// The context of one attempt.
 pub struct EffectContext<'a> {
-    pub(crate) live: &'a Live<'a>,
+    pub(crate) live: &'a Live,
     pub(crate) room: u32,
 }
 
@@ -18,7 +18,7 @@ impl EffectContext<'_> {
     /// The facts of the call: tool, identity, execution, step.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
-        self.live.call
+        self.live.call.info()
     }
 
     /// The key to append to every id minted from (execution id, step id) (spec row T8).

@@ -89,6 +89,14 @@ impl<'a> Next<'a> {
         Box::pin(async move { Ok(Opaque { room: rooms.attempt().await?, brand: PhantomData }) })
     }
 
+    /// Whether another run is possible: asked before a pause that would be in vain.
+    ///
+    /// # Errors
+    /// What [`Next::run`] would answer without running anything.
+    pub fn may_run(&self) -> Result<(), CallError> {
+        self.rooms.may_run()
+    }
+
     /// Keeps the output behind a proof, to serve it later. `None` when the proof is not of the last room.
     #[must_use]
     pub fn keep(&self, proof: &Opaque<'a>) -> Option<Kept> {
@@ -130,6 +138,7 @@ pub(crate) trait Rooms: Send + Sync {
     fn call(&self) -> &Call;
     fn input(&self) -> &Input;
     fn arounds(&self) -> &[Arc<dyn Around>];
+    fn may_run(&self) -> Result<(), CallError>;
     fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>>;
     fn keep(&self, room: u32) -> Option<Kept>;
     fn serve(&self, kept: &Kept) -> Result<u32, CallError>;

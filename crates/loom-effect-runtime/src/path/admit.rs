@@ -5,9 +5,9 @@ use std::any::TypeId;
 use loom_classify::guard::RequestError;
 
 use super::Live;
-use super::authorized::Authorized;
+use super::authorized::Proof;
 use super::wait::bounded;
-use crate::call::{HOOK_NONE, Seam};
+use crate::call::Seam;
 use crate::caught::caught;
 use crate::data::Input;
 use crate::effect::EffectMode;
@@ -18,7 +18,7 @@ use crate::names::ErrorName;
 /// The input as the effect's own type, when it was another, and what failed on the way: rewriting, then coercion.
 /// The failure is kept: it is told only to whom the authorizer lets through.
 pub(crate) async fn prepare(
-    live: &Live<'_>,
+    live: &Live,
     input: &mut Input,
     from: TypeId,
 ) -> (Option<Box<Input>>, Option<CallError>) {
@@ -37,19 +37,19 @@ pub(crate) async fn prepare(
 }
 
 /// Lets every rewriter at the input, in order.
-async fn rewrite(live: &Live<'_>, input: &mut Input) -> Result<(), CallError> {
+async fn rewrite(live: &Live, input: &mut Input) -> Result<(), CallError> {
     let runtime = live.runtime();
     for (at, rewriter) in runtime.rewriters.iter().enumerate() {
         let panicked = || Refusal::safety(format!("{}.panicked", runtime.names.rewriter(at)));
-        match caught(|| rewriter.rewrite(live.call, input)).map_err(|_| panicked())? {
+        match caught(|| rewriter.rewrite(&live.call, input)).map_err(|_| panicked())? {
             Step::Go => {}
             Step::Deny(refusal) => return Err(refusal.into()),
             Step::Wait => {
                 let late = || Refusal::safety(format!("{}.deadline", runtime.names.rewriter(at)));
                 let input = &mut *input;
                 bounded(
-                    live.call,
-                    || (rewriter.rewrite_wait(live.call, input), rewriter.deadline()),
+                    &live.call,
+                    || (rewriter.rewrite_wait(&live.call, input), rewriter.deadline()),
                     late,
                     panicked,
                 )
@@ -60,56 +60,46 @@ async fn rewrite(live: &Live<'_>, input: &mut Input) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Asks the authorizer; `None` where it waits. A panic denies.
+/// Asks the authorizer; `None` where it waits. Runs under the lane's catch: a panic denies.
 #[inline]
-pub(super) fn authorize<'i>(live: &Live<'_>, input: &'i Input) -> Result<Option<Authorized<'i>>, CallError> {
-    match caught(|| ask(live, input)) {
-        Ok(Step::Go) => Ok(Some(Authorized::by_authorizer(input))),
-        Ok(Step::Deny(refusal)) => Err(refusal.into()),
-        Ok(Step::Wait) => Ok(None),
-        Err(_) => Err(denied("authorizer.panicked").into()),
+pub(super) fn authorize(live: &Live, input: &Input) -> Result<Option<Proof>, CallError> {
+    let authorizer = &live.runtime().authorizer;
+    let call = &live.call;
+    let identity = call.identity();
+    if call.acts_as_another()
+        && let Some(run_as) = identity.run_as()
+    {
+        authorizer.may_act_as(call, run_as)?;
+    }
+    if let Some(delegation) = identity.principal().delegation()
+        && !delegation.covers(call.tool())
+    {
+        let grant = format!("delegation by {}: {}", delegation.issuer(), call.tool());
+        return Err(Refusal::capability_denied(grant).chain(identity.principal().chain()).into());
+    }
+    match authorizer.authorize(call, input) {
+        Step::Go => Ok(Some(Proof::by_authorizer())),
+        Step::Deny(refusal) => Err(refusal.into()),
+        Step::Wait => Ok(None),
     }
 }
 
 /// Awaits the authorizer. A panic, a deadline or an authorizer that cannot decide denies.
-pub(super) async fn authorize_wait<'i>(
-    live: &Live<'_>,
-    input: &'i Input,
-) -> Result<Authorized<'i>, CallError> {
+pub(super) async fn authorize_wait(live: &Live, input: &Input) -> Result<Proof, CallError> {
     let authorizer = &live.runtime().authorizer;
-    let ask = || (authorizer.authorize_wait(live.call, input), authorizer.deadline());
-    bounded(live.call, ask, || denied("authorizer.deadline"), || denied("authorizer.panicked")).await?;
-    Ok(Authorized::by_authorizer(input))
-}
-
-#[inline]
-fn ask(live: &Live<'_>, input: &Input) -> Step {
-    let authorizer = &live.runtime().authorizer;
-    let identity = live.call.identity();
-    if live.call.acts_as_another()
-        && let Some(run_as) = identity.run_as()
-        && let Err(refusal) = authorizer.may_act_as(live.call, run_as)
-    {
-        return Step::Deny(refusal);
-    }
-    if let Some(delegation) = identity.principal().delegation()
-        && !delegation.covers(live.call.tool())
-    {
-        let grant = format!("delegation by {}: {}", delegation.issuer(), live.call.tool());
-        return Step::Deny(Refusal::capability_denied(grant).chain(identity.principal().chain()));
-    }
-    authorizer.authorize(live.call, input)
+    let ask = || (authorizer.authorize_wait(&live.call, input), authorizer.deadline());
+    bounded(&live.call, ask, || denied("authorizer.deadline"), || denied("authorizer.panicked")).await?;
+    Ok(Proof::by_authorizer())
 }
 
 /// No taint in a request outside its declared place (spec row D9), none beyond the stated size and depth, and the
-/// effect's mode fits the seam (spec row T7).
+/// effect's mode fits the seam (spec row T7). Runs under the lane's catch.
 #[inline]
-pub(super) fn guard(live: &Live<'_>, input: &Input) -> Result<(), CallError> {
-    match caught(|| input.payload().guard(&live.runtime().limits)) {
-        Ok(Ok(guarded)) if guarded.fenced.is_empty() => {}
-        Ok(Ok(guarded)) => live.fence(guarded.fenced),
-        Ok(Err(error)) => return Err(guard_error(error)),
-        Err(_) => return Err(input_panicked()),
+pub(super) fn guard(live: &Live, input: &Input) -> Result<(), CallError> {
+    match input.payload().guard(&live.runtime().limits) {
+        Ok(guarded) if guarded.fenced.is_empty() => {}
+        Ok(guarded) => live.fence(guarded.fenced),
+        Err(error) => return Err(guard_error(error)),
     }
     match (live.entry().mode, live.call.seam()) {
         (None, _)
@@ -119,47 +109,22 @@ pub(super) fn guard(live: &Live<'_>, input: &Input) -> Result<(), CallError> {
     }
 }
 
-/// Runs `before` hooks from `admitted` on, which counts those that said Go. False where one waits.
-#[inline]
-pub(super) fn before(live: &Live<'_>, input: &Input, admitted: &mut usize) -> Result<bool, CallError> {
-    let runtime = live.runtime();
-    let step = caught(|| {
-        for middleware in runtime.middlewares.iter().skip(*admitted) {
-            live.call.enter_hook(*admitted);
-            match middleware.before(live.call, input) {
-                Step::Go => *admitted += 1,
-                step => return step,
-            }
-        }
-        Step::Go
-    });
-    match step {
-        Ok(Step::Go) => {
-            live.call.enter_hook(HOOK_NONE);
-            Ok(true)
-        }
-        Ok(Step::Wait) => Ok(false),
-        Ok(Step::Deny(refusal)) => Err(refusal.into()),
-        Err(_) => Err(before_panicked(live, *admitted).into()),
-    }
-}
-
 /// Awaits the `before` hook at `at`.
-pub(super) async fn before_wait(live: &Live<'_>, input: &Input, at: usize) -> Result<(), CallError> {
+pub(super) async fn before_wait(live: &Live, input: &Input, at: usize) -> Result<(), CallError> {
     let runtime = live.runtime();
     let Some(middleware) = runtime.middlewares.get(at) else { return Ok(()) };
     let late = || Refusal::safety(format!("{}.deadline", runtime.names.middleware(at)));
-    let ask = || (middleware.before_wait(live.call, input), middleware.deadline());
-    bounded(live.call, ask, late, || before_panicked(live, at)).await
+    let ask = || (middleware.before_wait(&live.call, input), middleware.deadline());
+    bounded(&live.call, ask, late, || before_panicked(live, at)).await
 }
 
 #[cold]
-fn before_panicked(live: &Live<'_>, at: usize) -> Refusal {
+pub(super) fn before_panicked(live: &Live, at: usize) -> Refusal {
     Refusal::safety(format!("{}.panicked", live.runtime().names.middleware(at)))
 }
 
 #[cold]
-fn denied(rule: &'static str) -> Refusal {
+pub(super) fn denied(rule: &'static str) -> Refusal {
     Refusal::new(ErrorName::CapabilityDenied, rule)
 }
 
@@ -169,7 +134,7 @@ fn input_invalid(error: crate::ViewError) -> CallError {
 }
 
 #[cold]
-fn input_panicked() -> CallError {
+pub(super) fn input_panicked() -> CallError {
     CallError::named(ErrorName::InputInvalid, "the input panicked when it was read")
 }
 

@@ -8,167 +8,197 @@ use futures::future::BoxFuture;
 
 use super::Live;
 use super::authorized::Authorized;
-use super::live::Room;
 use super::wait::{Aborted, bounded};
 use crate::caught::caught;
 use crate::data::Output;
-use crate::delta::{LiveHash, StreamFacts};
+use crate::delta::{Channel, LiveHash};
 use crate::effect::EffectContext;
 use crate::error::{CallError, Refusal};
 use crate::hook::Step;
 use crate::names::ErrorName;
 
-/// One attempt on its way. Its room is open from its first step to its end.
-pub(super) struct Attempt<'l, 'a> {
-    live: &'l Live<'a>,
+/// How far one attempt is. Its room is open from its first step to its end.
+pub(super) struct Attempt {
     stage: Stage,
     inspected: usize,
-    room: Option<Room<'l, 'a>>,
 }
 
-#[derive(Clone, Copy)]
+/// What the lane is at: where it goes on, and who is to blame for a panic.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Stage {
     Enter,
     Execute,
     Inspect,
+    Settle,
 }
 
 /// Where the synchronous lane of an attempt stopped.
 pub(crate) enum Turn {
     /// At the end, with the room's number.
-    Done(Result<u32, CallError>),
+    Done(u32),
     /// The effect has to be awaited.
     Execute,
     /// The next inspector waits.
     Inspect,
 }
 
-impl<'l, 'a> Attempt<'l, 'a> {
-    pub(super) fn new(live: &'l Live<'a>) -> Self {
-        Self { live, stage: Stage::Enter, inspected: 0, room: None }
+impl Attempt {
+    pub(super) fn new() -> Self {
+        Self { stage: Stage::Enter, inspected: 0 }
     }
 
-    /// Goes on as far as nothing waits. The room is over when this answers `Done`.
-    #[inline]
-    pub(super) fn step(&mut self, input: &Authorized<'_>, place: &mut Output) -> Turn {
-        let turn = self.lane(input, place).unwrap_or_else(|error| Turn::Done(Err(error)));
-        if matches!(turn, Turn::Done(_)) {
-            self.room = None;
-        }
-        turn
+    /// Goes on as far as nothing waits.
+    pub(super) fn step(
+        &mut self,
+        live: &Live,
+        input: &Authorized<'_>,
+        place: &mut Output,
+    ) -> Result<Turn, CallError> {
+        let turn = caught(|| self.lane(live, input, place));
+        turn.unwrap_or_else(|_| Err(self.blame(live)))
     }
 
     /// Awaits whatever the lane stopped at, to the end of the attempt.
     pub(super) async fn run(
         &mut self,
         mut turn: Turn,
+        live: &Live,
         input: &Authorized<'_>,
         place: &mut Output,
     ) -> Result<u32, CallError> {
         loop {
-            let waited = match turn {
-                Turn::Done(result) => return result,
+            match turn {
+                Turn::Done(room) => return Ok(room),
                 Turn::Execute => {
-                    let result = self.execute(input, place).await;
-                    self.judge(result)
+                    let result = execute(live, input, place).await;
+                    judge(live, result)?;
+                    self.stage = Stage::Inspect;
                 }
                 Turn::Inspect => {
-                    let waited = Box::pin(inspect_wait(self.live, place, self.inspected)).await;
+                    Box::pin(inspect_wait(live, place, self.inspected)).await?;
                     self.inspected += 1;
-                    waited
                 }
-            };
-            if let Err(error) = waited {
-                self.room = None;
-                return Err(error);
             }
-            self.stage = Stage::Inspect;
-            turn = self.step(input, place);
+            turn = self.step(live, input, place)?;
         }
     }
 
+    /// The lane itself: whoever calls it catches panics and asks [`Attempt::blame`].
     #[inline]
-    fn lane(&mut self, input: &Authorized<'_>, place: &mut Output) -> Result<Turn, CallError> {
-        if matches!(self.stage, Stage::Enter) {
-            if let Some(reason) = self.live.call.signal().reason() {
+    pub(super) fn lane(
+        &mut self,
+        live: &Live,
+        input: &Authorized<'_>,
+        place: &mut Output,
+    ) -> Result<Turn, CallError> {
+        if self.stage <= Stage::Enter {
+            if let Some(reason) = live.call.signal().reason() {
                 return Err(CallError::aborted(reason));
             }
-            let room = self.live.enter();
-            self.live.count_execution();
-            if room.number > 1 {
+            let room = live.enter();
+            live.count_execution();
+            if room > 1 {
                 place.clear();
             }
-            let cx = EffectContext { live: self.live, room: room.number };
-            self.room = Some(room);
             self.stage = Stage::Execute;
-            match caught(|| self.live.entry().effect.ready(input, &cx, place)) {
-                Ok(None) => return Ok(Turn::Execute),
-                Ok(Some(result)) => self.judge(result)?,
-                Err(_) => self.judge(Err(panicked()))?,
+            match live.entry().effect.ready(input, &EffectContext { live, room }, place) {
+                None => return Ok(Turn::Execute),
+                Some(result) => judge(live, result)?,
             }
             self.stage = Stage::Inspect;
         }
-        if self.inspected < self.live.runtime().inspectors.len()
-            && !inspect(self.live, place, &mut self.inspected)?
-        {
-            return Ok(Turn::Inspect);
-        }
-        let Some(room) = &self.room else { return Err(panicked()) };
-        if let Some(channel) = self.live.existing_channel() {
-            let facts = channel.finish(room.number).map_err(|violation| match violation {
-                Some(violation) => CallError::from(violation),
-                None => {
-                    CallError::named(ErrorName::EffectFailed, "the channel was closed from inside a sink")
-                }
-            })?;
-            // A sink that aborts while held tails flow out has not seen all of them.
-            if let Some(reason) = self.live.call.signal().reason() {
-                return Err(CallError::aborted(reason));
-            }
-            let checked = compare(self.live, facts, place)?;
-            self.live.settle_stream(facts, checked);
-        }
-        Ok(Turn::Done(Ok(room.number)))
-    }
-
-    /// The channel's verdict comes first, then the signal's, whatever the effect made of them (spec rows D8, D15).
-    #[inline]
-    fn judge(&self, result: Result<(), CallError>) -> Result<(), CallError> {
-        if let Some(violation) = self.live.severed() {
-            return Err(violation.into());
-        }
-        if let Some(reason) = self.live.call.signal().reason() {
-            return Err(CallError::aborted(reason));
-        }
-        result
-    }
-
-    /// Polls the effect; drops it on a sever, an abort or a panic.
-    async fn execute(&self, input: &Authorized<'_>, place: &mut Output) -> Result<(), CallError> {
-        let live = self.live;
-        let Some(room) = &self.room else { return Err(panicked()) };
-        let cx = EffectContext { live, room: room.number };
-        let (cx, effect) = (&cx, &live.entry().effect);
-        let Ok(execution) = caught(|| effect.execute(input, cx, place)) else { return Err(panicked()) };
-        let mut execution = Execution(Some(execution));
-        let mut aborted = Aborted::new(live.call);
-        poll_fn(|cx| {
-            match caught(|| execution.poll(cx)) {
-                Err(_) => return Poll::Ready(Err(panicked())),
-                Ok(Poll::Ready(result)) => return Poll::Ready(result),
-                Ok(Poll::Pending) => {}
-            }
-            if let Some(channel) = live.existing_channel() {
-                // Registered before it is read again: a sever in between wakes this task.
-                channel.register(cx.waker());
-                if let Some(violation) = channel.severed() {
-                    return Poll::Ready(Err(violation.into()));
+        if self.stage <= Stage::Inspect {
+            for inspector in live.runtime().inspectors.iter().skip(self.inspected) {
+                match inspector.inspect(&live.call, place) {
+                    Step::Go => self.inspected += 1,
+                    Step::Wait => return Ok(Turn::Inspect),
+                    Step::Deny(refusal) => return Err(refusal.into()),
                 }
             }
-            aborted.poll(cx).map(|reason| Err(CallError::aborted(reason)))
-        })
-        .await
+            self.stage = Stage::Settle;
+        }
+        let room = live.room();
+        if let Some(channel) = live.existing_channel() {
+            settle(live, channel, room, place)?;
+        }
+        live.leave();
+        Ok(Turn::Done(room))
     }
+
+    /// The failure of whoever panicked.
+    #[cold]
+    pub(super) fn blame(&self, live: &Live) -> CallError {
+        match self.stage {
+            Stage::Inspect => inspect_panicked(live, self.inspected).into(),
+            // A sever or an abort stands whatever the effect does about it.
+            Stage::Enter | Stage::Execute | Stage::Settle => match judge(live, Err(panicked())) {
+                Err(error) => error,
+                Ok(()) => panicked(),
+            },
+        }
+    }
+}
+
+/// The channel's verdict comes first, then the signal's, whatever the effect made of them (spec rows D8, D15).
+#[inline]
+fn judge(live: &Live, result: Result<(), CallError>) -> Result<(), CallError> {
+    if let Some(violation) = live.severed() {
+        return Err(violation.into());
+    }
+    if let Some(reason) = live.call.signal().reason() {
+        return Err(CallError::aborted(reason));
+    }
+    result
+}
+
+/// Flushes the guards and compares what a sink saw with the output's own live text (spec rows D11, D19).
+fn settle(live: &Live, channel: &Channel, room: u32, place: &Output) -> Result<(), CallError> {
+    let facts = channel.finish(room).map_err(|violation| match violation {
+        Some(violation) => CallError::from(violation),
+        None => CallError::named(ErrorName::EffectFailed, "the channel was closed from inside a sink"),
+    })?;
+    // A sink that aborts while held tails flow out has not seen all of them.
+    if let Some(reason) = live.call.signal().reason() {
+        return Err(CallError::aborted(reason));
+    }
+    let mut checked = false;
+    if let Some(seen) = facts.live {
+        let mut stated = LiveHash::new();
+        checked = live.entry().effect.live_text(place, &mut |piece| stated.update(piece));
+        if checked && stated.finish() != seen {
+            return Err(CallError::named(
+                ErrorName::OutputInvalid,
+                "the live text differs from the output's",
+            ));
+        }
+    }
+    live.settle_stream(facts, checked);
+    Ok(())
+}
+
+/// Polls the effect; drops it on a sever, an abort or a panic.
+async fn execute(live: &Live, input: &Authorized<'_>, place: &mut Output) -> Result<(), CallError> {
+    let cx = EffectContext { live, room: live.room() };
+    let (cx, effect) = (&cx, &live.entry().effect);
+    let Ok(execution) = caught(|| effect.execute(input, cx, place)) else { return Err(panicked()) };
+    let mut execution = Execution(Some(execution));
+    let mut aborted = Aborted::new(&live.call);
+    poll_fn(|cx| {
+        match caught(|| execution.poll(cx)) {
+            Err(_) => return Poll::Ready(Err(panicked())),
+            Ok(Poll::Ready(result)) => return Poll::Ready(result),
+            Ok(Poll::Pending) => {}
+        }
+        if let Some(channel) = live.existing_channel() {
+            // Registered before it is read again: a sever in between wakes this task.
+            channel.register(cx.waker());
+            if let Some(violation) = channel.severed() {
+                return Poll::Ready(Err(violation.into()));
+            }
+        }
+        aborted.poll(cx).map(|reason| Err(CallError::aborted(reason)))
+    })
+    .await
 }
 
 /// An effect's future, whose drop cannot hurt the call either.
@@ -190,52 +220,17 @@ impl Drop for Execution<'_> {
     }
 }
 
-/// Runs inspectors from `at` on. False where one waits.
-#[inline]
-fn inspect(live: &Live<'_>, place: &mut Output, at: &mut usize) -> Result<bool, CallError> {
-    let step = caught(|| {
-        for inspector in live.runtime().inspectors.iter().skip(*at) {
-            match inspector.inspect(live.call, place) {
-                Step::Go => *at += 1,
-                step => return step,
-            }
-        }
-        Step::Go
-    });
-    match step {
-        Ok(Step::Go) => Ok(true),
-        Ok(Step::Wait) => Ok(false),
-        Ok(Step::Deny(refusal)) => Err(refusal.into()),
-        Err(_) => Err(inspect_panicked(live, *at).into()),
-    }
-}
-
-async fn inspect_wait(live: &Live<'_>, place: &mut Output, at: usize) -> Result<(), CallError> {
+async fn inspect_wait(live: &Live, place: &mut Output, at: usize) -> Result<(), CallError> {
     let runtime = live.runtime();
     let Some(inspector) = runtime.inspectors.get(at) else { return Ok(()) };
     let late = || Refusal::safety(format!("{}.deadline", runtime.names.inspector(at)));
     let panicked = || inspect_panicked(live, at);
-    bounded(live.call, || (inspector.inspect_wait(live.call, place), inspector.deadline()), late, panicked)
+    bounded(&live.call, || (inspector.inspect_wait(&live.call, place), inspector.deadline()), late, panicked)
         .await
 }
 
-/// Compares what a sink saw with the output's own live text (spec row D11).
-fn compare(live: &Live<'_>, facts: StreamFacts, place: &Output) -> Result<bool, CallError> {
-    let Some(seen) = facts.live else { return Ok(false) };
-    let mut stated = LiveHash::new();
-    let effect = &live.entry().effect;
-    match caught(|| effect.live_text(place, &mut |piece| stated.update(piece))) {
-        Err(_) => Err(panicked()),
-        Ok(false) => Ok(false),
-        Ok(true) if stated.finish() == seen => Ok(true),
-        Ok(true) => {
-            Err(CallError::named(ErrorName::OutputInvalid, "the live text differs from the output's"))
-        }
-    }
-}
-
 #[cold]
-fn inspect_panicked(live: &Live<'_>, at: usize) -> Refusal {
+fn inspect_panicked(live: &Live, at: usize) -> Refusal {
     Refusal::safety(format!("{}.panicked", live.runtime().names.inspector(at)))
 }
 

@@ -5,14 +5,27 @@ use std::ops::Deref;
 use crate::data::Input;
 use crate::error::{CallError, Refusal};
 
-/// Made by the authorizer's step alone. It holds the shared borrow of the input: after it nobody can get a `&mut`,
-/// and no attempt runs without it.
+/// Minted where the authorizer said Go, and nowhere else.
+pub(super) struct Proof(());
+
+impl Proof {
+    pub(super) fn by_authorizer() -> Self {
+        Self(())
+    }
+}
+
+/// An input behind a proof: what an attempt takes. It holds the shared borrow of the input, so while it lives nobody
+/// can get a `&mut`.
 pub(crate) struct Authorized<'i>(&'i Input);
 
 impl<'i> Authorized<'i> {
-    /// Called where the authorizer said Go, and nowhere else.
-    pub(super) fn by_authorizer(input: &'i Input) -> Self {
-        Self(input)
+    /// The input behind `proof`. Without one nothing runs.
+    #[inline]
+    pub(super) fn by(proof: &Option<Proof>, input: &'i Input) -> Result<Self, CallError> {
+        match proof {
+            Some(Proof(())) => Ok(Self(input)),
+            None => Err(Refusal::capability_denied("authorizer").into()),
+        }
     }
 }
 
@@ -22,10 +35,4 @@ impl Deref for Authorized<'_> {
     fn deref(&self) -> &Input {
         self.0
     }
-}
-
-/// Cannot happen while the path asks the authorizer first; refused rather than assumed.
-#[cold]
-pub(super) fn missing() -> CallError {
-    Refusal::capability_denied("authorizer").into()
 }

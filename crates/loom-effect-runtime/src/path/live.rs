@@ -12,14 +12,14 @@ use crate::runtime::{RuntimeInner, ToolEntry};
 
 /// What the attempts of one call share. Lives in the call's frame; attempts follow one another, so relaxed loads and
 /// stores are enough.
-pub(crate) struct Live<'a> {
-    pub(crate) call: &'a Call,
-    runtime: &'a RuntimeInner,
-    entry: &'a ToolEntry,
+pub(crate) struct Live {
+    pub(crate) call: Call,
     /// Made at the first asking: a call that does not stream pays nothing.
     channel: OnceLock<Arc<Channel>>,
     fenced: OnceLock<Origins>,
+    /// The room that runs or ran last, from 1.
     rooms: AtomicU32,
+    open: AtomicBool,
     executions: AtomicU32,
     /// Reported outside the channel in the attempt that runs.
     reported: UsageCell,
@@ -31,16 +31,15 @@ pub(crate) struct Live<'a> {
     checked: AtomicBool,
 }
 
-impl<'a> Live<'a> {
-    pub(crate) fn new(call: &'a Call) -> Self {
-        let runtime = call.info().caller.runtime();
+impl Live {
+    #[inline]
+    pub(crate) fn new(call: Call) -> Self {
         Self {
             call,
-            runtime,
-            entry: runtime.tool(call.info().tool),
             channel: OnceLock::new(),
             fenced: OnceLock::new(),
             rooms: AtomicU32::new(0),
+            open: AtomicBool::new(false),
             executions: AtomicU32::new(0),
             reported: UsageCell::unknown(),
             last: UsageCell::unknown(),
@@ -51,13 +50,13 @@ impl<'a> Live<'a> {
     }
 
     #[inline]
-    pub(crate) fn runtime(&self) -> &'a RuntimeInner {
-        self.runtime
+    pub(crate) fn runtime(&self) -> &RuntimeInner {
+        self.call.info().caller.runtime()
     }
 
     #[inline]
-    pub(crate) fn entry(&self) -> &'a ToolEntry {
-        self.entry
+    pub(crate) fn entry(&self) -> &ToolEntry {
+        self.call.info().entry()
     }
 
     /// Remembers the origins of fenced content: they join those of what the call gives (spec row D9).
@@ -68,14 +67,14 @@ impl<'a> Live<'a> {
 
     pub(crate) fn origins(&self) -> Origins {
         match self.fenced.get() {
-            None => self.entry.origins.clone(),
-            Some(fenced) => self.entry.origins.join(fenced),
+            None => self.entry().origins.clone(),
+            Some(fenced) => self.entry().origins.join(fenced),
         }
     }
 
     /// The channel, opened for `room` if there is none yet.
     pub(crate) fn channel(&self, room: u32) -> &Arc<Channel> {
-        self.channel.get_or_init(|| Arc::new(Channel::open(self.call, self.origins(), room)))
+        self.channel.get_or_init(|| Arc::new(Channel::open(&self.call, self.origins(), room)))
     }
 
     #[inline]
@@ -98,21 +97,47 @@ impl<'a> Live<'a> {
 
     /// Opens the next room; from the second on with an eager reset (spec row D11).
     #[inline]
-    pub(super) fn enter(&self) -> Room<'_, 'a> {
-        let number = self.rooms.load(Ordering::Relaxed) + 1;
-        self.rooms.store(number, Ordering::Relaxed);
-        if number > 1 {
-            self.begin_again(number);
+    pub(super) fn enter(&self) -> u32 {
+        let room = self.room() + 1;
+        self.rooms.store(room, Ordering::Relaxed);
+        self.open.store(true, Ordering::Relaxed);
+        if room > 1 {
+            self.begin_again(room);
         }
-        Room { live: self, number }
+        room
+    }
+
+    /// The room that runs or ran last.
+    #[inline]
+    pub(super) fn room(&self) -> u32 {
+        self.rooms.load(Ordering::Relaxed)
+    }
+
+    /// Ends the room that runs, if one does, and takes down its usage. Nothing of it is delivered after this.
+    #[inline]
+    pub(super) fn leave(&self) {
+        if self.open.load(Ordering::Relaxed) {
+            self.open.store(false, Ordering::Relaxed);
+            let streamed = self.channel.get().and_then(|channel| {
+                channel.close(self.room());
+                channel.usage()
+            });
+            let usage = streamed.or(self.reported.get());
+            self.reported.clear();
+            self.last.clear();
+            if let Some(usage) = usage {
+                self.last.set(usage);
+                self.total.set(self.total.get().map_or(usage, |total| total.plus(usage)));
+            }
+        }
     }
 
     #[cold]
     fn begin_again(&self, number: u32) {
         let sunk =
-            self.entry.sink.is_some() || self.call.options().is_some_and(|options| options.sink.is_some());
+            self.entry().sink.is_some() || self.call.options().is_some_and(|options| options.sink.is_some());
         if sunk || self.channel.get().is_some() {
-            self.channel(number - 1).begin(self.call, number);
+            self.channel(number - 1).begin(&self.call, number);
         }
         self.streamed.store(false, Ordering::Relaxed);
         self.checked.store(false, Ordering::Relaxed);
@@ -149,26 +174,10 @@ impl<'a> Live<'a> {
     }
 }
 
-/// One room, open until this is dropped: by success, error, timeout, panic, or a caller that goes away.
-pub(super) struct Room<'l, 'a> {
-    live: &'l Live<'a>,
-    pub(super) number: u32,
-}
-
-impl Drop for Room<'_, '_> {
+impl Drop for Live {
+    /// A caller that goes away ends the room too.
     #[inline]
     fn drop(&mut self) {
-        let live = self.live;
-        let streamed = live.channel.get().and_then(|channel| {
-            channel.close(self.number);
-            channel.usage()
-        });
-        let usage = streamed.or(live.reported.get());
-        live.reported.clear();
-        live.last.clear();
-        if let Some(usage) = usage {
-            live.last.set(usage);
-            live.total.set(live.total.get().map_or(usage, |total| total.plus(usage)));
-        }
+        self.leave();
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Rewriting → coercion → authorizer → request guard → mode → `before` → arounds → attempts → `after` → done.
 //!
-//! What needs no waiting runs in one synchronous lane; a step that waits is awaited and the lane goes on behind it.
+//! What needs no waiting runs in one synchronous lane under one catch; a step that waits is awaited, and the lane
+//! goes on behind it.
 
 mod admit;
 mod attempt;
@@ -13,25 +14,32 @@ mod wait;
 
 pub(crate) use admit::prepare;
 use attempt::Attempt;
-use authorized::Authorized;
+use authorized::{Authorized, Proof};
 pub(crate) use live::Live;
 
-use crate::call::{CallReport, Outcome};
+use crate::call::{CallReport, HOOK_NONE, Outcome};
 use crate::caught::caught;
 use crate::data::{Input, Output};
 use crate::error::CallError;
 use crate::warning::Warning;
 
-/// A call on its way, from a prepared input to the result.
-pub(crate) struct Path<'l, 'a> {
-    live: &'l Live<'a>,
-    input: &'l Input,
+/// How far a call is on its way, from a prepared input to the result.
+pub(crate) struct Path {
     /// What failed before the authorizer: told only to whom it lets through.
     kept: Option<CallError>,
-    authorized: Option<Authorized<'l>>,
-    guarded: bool,
+    proof: Option<Proof>,
+    stage: Stage,
     admitted: usize,
-    attempt: Attempt<'l, 'a>,
+    attempt: Attempt,
+}
+
+/// What the lane is at: where it goes on, and who is to blame for a panic.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Stage {
+    Authorizer,
+    Guard,
+    Before,
+    Attempt,
 }
 
 /// Where the synchronous lane stopped.
@@ -48,103 +56,126 @@ pub(crate) enum Turn {
     Attempt(attempt::Turn),
 }
 
-impl<'l, 'a> Path<'l, 'a> {
-    pub(crate) fn new(live: &'l Live<'a>, input: &'l Input, kept: Option<CallError>) -> Self {
-        let attempt = Attempt::new(live);
-        Self { live, input, kept, authorized: None, guarded: false, admitted: 0, attempt }
+impl Path {
+    pub(crate) fn new(kept: Option<CallError>) -> Self {
+        Self { kept, proof: None, stage: Stage::Authorizer, admitted: 0, attempt: Attempt::new() }
     }
 
     /// Goes on as far as nothing waits.
     #[inline]
-    pub(crate) fn step(&mut self, place: &mut Output) -> Turn {
-        match self.admission() {
-            Ok(None) => {}
-            Ok(Some(turn)) => return turn,
-            Err(error) => return Turn::Done(Err(error)),
-        }
-        let Some(authorized) = &self.authorized else { return Turn::Authorizer };
-        match self.attempt.step(authorized, place) {
-            attempt::Turn::Done(result) => Turn::Done(result.map(|_| ())),
-            turn => Turn::Attempt(turn),
+    pub(crate) fn step(&mut self, live: &Live, input: &Input, place: &mut Output) -> Turn {
+        match caught(|| self.lane(live, input, place)) {
+            Ok(Ok(turn)) => turn,
+            Ok(Err(error)) => Turn::Done(Err(error)),
+            Err(_) => Turn::Done(Err(self.blame(live))),
         }
     }
 
     /// Awaits whatever the lane stopped at, to the end.
-    pub(crate) async fn finish(&mut self, mut turn: Turn, place: &mut Output) -> Result<(), CallError> {
+    pub(crate) async fn finish(
+        &mut self,
+        mut turn: Turn,
+        live: &Live,
+        input: &Input,
+        place: &mut Output,
+    ) -> Result<(), CallError> {
         loop {
             match turn {
                 Turn::Done(result) => return result,
                 Turn::Authorizer => {
-                    self.authorized = Some(Box::pin(admit::authorize_wait(self.live, self.input)).await?);
+                    self.proof = Some(Box::pin(admit::authorize_wait(live, input)).await?);
+                    self.stage = Stage::Guard;
                 }
                 Turn::Before => {
-                    Box::pin(admit::before_wait(self.live, self.input, self.admitted)).await?;
+                    Box::pin(admit::before_wait(live, input, self.admitted)).await?;
                     self.admitted += 1;
                 }
                 Turn::Arounds => {
-                    let Some(authorized) = &self.authorized else { return Err(authorized::missing()) };
-                    return rooms::around(self.live, authorized, place).await;
+                    return rooms::around(live, &Authorized::by(&self.proof, input)?, place).await;
                 }
                 Turn::Attempt(turn) => {
-                    let Some(authorized) = &self.authorized else { return Err(authorized::missing()) };
-                    return self.attempt.run(turn, authorized, place).await.map(|_| ());
+                    let input = Authorized::by(&self.proof, input)?;
+                    return self.attempt.run(turn, live, &input, place).await.map(|_| ());
                 }
             }
-            turn = self.step(place);
+            turn = self.step(live, input, place);
         }
     }
 
     /// Tells the `after` hooks, settles, and sends `done`.
     #[inline]
-    pub(crate) fn conclude(&self, result: &Result<(), CallError>) -> CallReport {
-        let report = self.live.report(result.is_ok());
+    pub(crate) fn conclude(&self, live: &Live, result: &Result<(), CallError>) -> CallReport {
+        live.leave();
+        let report = live.report(result.is_ok());
         if self.admitted > 0 {
-            after(self.live, self.admitted, &Outcome { error: result.as_ref().err(), report });
+            after(live, self.admitted, &Outcome { error: result.as_ref().err(), report });
         }
         if report.streamed {
-            self.live.done();
+            live.done();
         }
         report
     }
 
-    /// Authorizer, request guard, mode, `before`: none of it twice.
     #[inline]
-    fn admission(&mut self) -> Result<Option<Turn>, CallError> {
-        if self.authorized.is_none() {
-            match admit::authorize(self.live, self.input)? {
-                None => return Ok(Some(Turn::Authorizer)),
-                authorized => self.authorized = authorized,
+    fn lane(&mut self, live: &Live, input: &Input, place: &mut Output) -> Result<Turn, CallError> {
+        let runtime = live.runtime();
+        if self.stage <= Stage::Authorizer {
+            match admit::authorize(live, input)? {
+                None => return Ok(Turn::Authorizer),
+                proof => self.proof = proof,
             }
+            self.stage = Stage::Guard;
         }
-        if !self.guarded {
+        if self.stage <= Stage::Guard {
             if let Some(kept) = self.kept.take() {
                 return Err(kept);
             }
-            admit::guard(self.live, self.input)?;
-            self.guarded = true;
+            admit::guard(live, input)?;
+            self.stage = Stage::Before;
         }
-        let runtime = self.live.runtime();
-        if self.admitted < runtime.middlewares.len()
-            && !admit::before(self.live, self.input, &mut self.admitted)?
-        {
-            return Ok(Some(Turn::Before));
+        if self.stage <= Stage::Before {
+            for middleware in runtime.middlewares.iter().skip(self.admitted) {
+                live.call.enter_hook(self.admitted);
+                match middleware.before(&live.call, input) {
+                    crate::Step::Go => self.admitted += 1,
+                    crate::Step::Wait => return Ok(Turn::Before),
+                    crate::Step::Deny(refusal) => return Err(refusal.into()),
+                }
+            }
+            live.call.enter_hook(HOOK_NONE);
+            self.stage = Stage::Attempt;
         }
-        Ok((!runtime.arounds.is_empty()).then_some(Turn::Arounds))
+        if !runtime.arounds.is_empty() {
+            return Ok(Turn::Arounds);
+        }
+        let input = Authorized::by(&self.proof, input)?;
+        Ok(match self.attempt.lane(live, &input, place)? {
+            attempt::Turn::Done(_) => Turn::Done(Ok(())),
+            turn => Turn::Attempt(turn),
+        })
+    }
+
+    #[cold]
+    fn blame(&self, live: &Live) -> CallError {
+        match self.stage {
+            Stage::Authorizer => admit::denied("authorizer.panicked").into(),
+            Stage::Guard => admit::input_panicked(),
+            Stage::Before => admit::before_panicked(live, self.admitted).into(),
+            Stage::Attempt => self.attempt.blame(live),
+        }
     }
 }
 
 /// Tells every admitted hook, last first. A hook that panics is reported and the rest still hear.
-fn after(live: &Live<'_>, admitted: usize, outcome: &Outcome<'_>) {
+fn after(live: &Live, admitted: usize, outcome: &Outcome<'_>) {
     let runtime = live.runtime();
     let mut left = admitted;
     while left > 0 {
         let told = caught(|| {
-            while left > 0 {
+            for middleware in runtime.middlewares.iter().take(left).rev() {
                 left -= 1;
-                if let Some(middleware) = runtime.middlewares.get(left) {
-                    live.call.enter_hook(left);
-                    middleware.after(live.call, outcome);
-                }
+                live.call.enter_hook(left);
+                middleware.after(&live.call, outcome);
             }
         });
         if told.is_err() {

@@ -21,11 +21,7 @@ use crate::warning::Warning;
 
 /// Runs the arounds, outermost first, and accepts only the proof of the last room. An abort ends them wherever they
 /// wait; a sever or refusal stands whatever they make of it.
-pub(super) async fn around(
-    live: &Live<'_>,
-    input: &Authorized<'_>,
-    place: &mut Output,
-) -> Result<(), CallError> {
+pub(super) async fn around(live: &Live, input: &Authorized<'_>, place: &mut Output) -> Result<(), CallError> {
     let set = RoomSet { live, input, place: Mutex::new(Some(place)), state: Mutex::default() };
     let given = outermost(&set).await;
     if let Some(latched) = set.latched() {
@@ -46,11 +42,11 @@ pub(super) async fn around(
     }
 }
 
-async fn outermost(set: &RoomSet<'_, '_, '_>) -> Result<u32, CallError> {
+async fn outermost(set: &RoomSet<'_, '_>) -> Result<u32, CallError> {
     let mut next = Next::first(set);
     let next = &mut next;
     let mut running = caught(|| next.run()).map_err(|_| around_panicked())?;
-    let mut aborted = Aborted::new(set.live.call);
+    let mut aborted = Aborted::new(&set.live.call);
     poll_fn(|cx| {
         match caught(|| Pin::new(&mut running).poll(cx)) {
             Err(_) => return Poll::Ready(Err(around_panicked())),
@@ -62,8 +58,8 @@ async fn outermost(set: &RoomSet<'_, '_, '_>) -> Result<u32, CallError> {
     .await
 }
 
-struct RoomSet<'s, 'l, 'i> {
-    live: &'s Live<'l>,
+struct RoomSet<'s, 'i> {
+    live: &'s Live,
     input: &'s Authorized<'i>,
     /// Taken by the room that runs, and put back however it ends.
     place: Mutex<Option<&'s mut Output>>,
@@ -78,7 +74,7 @@ struct State {
     latched: Option<CallError>,
 }
 
-impl RoomSet<'_, '_, '_> {
+impl RoomSet<'_, '_> {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,20 +85,17 @@ impl RoomSet<'_, '_, '_> {
     }
 
     async fn run(&self) -> Result<u32, CallError> {
-        if let Some(latched) = self.latched() {
-            return Err(latched);
-        }
-        if !self.live.entry().repeatable && self.live.ever_delivered() {
-            return Err(CallError::named(
-                ErrorName::NotRepeatable,
-                "a delta of the effect was delivered and it is not repeatable",
-            ));
-        }
+        self.may_run()?;
         let mut lent = Lent::take(self)?;
         self.state().good = None;
-        let mut attempt = Attempt::new(self.live);
-        let turn = attempt.step(self.input, lent.place()?);
-        let result = attempt.run(turn, self.input, lent.place()?).await;
+        let result = {
+            let _room = Leaves(self.live);
+            let mut attempt = Attempt::new();
+            match attempt.step(self.live, self.input, lent.place()?) {
+                Ok(turn) => attempt.run(turn, self.live, self.input, lent.place()?).await,
+                Err(error) => Err(error),
+            }
+        };
         let mut state = self.state();
         match &result {
             Ok(room) => state.good = Some(*room),
@@ -113,9 +106,22 @@ impl RoomSet<'_, '_, '_> {
     }
 }
 
-impl Rooms for RoomSet<'_, '_, '_> {
+impl Rooms for RoomSet<'_, '_> {
+    fn may_run(&self) -> Result<(), CallError> {
+        if let Some(latched) = self.latched() {
+            return Err(latched);
+        }
+        if !self.live.entry().repeatable && self.live.ever_delivered() {
+            return Err(CallError::named(
+                ErrorName::NotRepeatable,
+                "a delta of the effect was delivered and it is not repeatable",
+            ));
+        }
+        Ok(())
+    }
+
     fn call(&self) -> &Call {
-        self.live.call
+        &self.live.call
     }
 
     fn input(&self) -> &Input {
@@ -143,6 +149,9 @@ impl Rooms for RoomSet<'_, '_, '_> {
         if let Some(latched) = self.latched() {
             return Err(latched);
         }
+        if let Some(reason) = self.live.call.signal().reason() {
+            return Err(CallError::aborted(reason));
+        }
         if kept.0.owner != self.live.call.memo_identity() {
             let chain = self.live.call.identity().principal().chain();
             return Err(Refusal::new(ErrorName::CapabilityDenied, "kept.identity").chain(chain).into());
@@ -150,23 +159,33 @@ impl Rooms for RoomSet<'_, '_, '_> {
         let mut lent = Lent::take(self)?;
         self.state().good = None;
         let room = self.live.enter();
+        let _room = Leaves(self.live);
         let place = lent.place()?;
         if !caught(|| place.restore(&*kept.0.output)).unwrap_or(false) {
             return Err(CallError::named(ErrorName::OutputInvalid, "the kept output cannot be served"));
         }
-        self.state().good = Some(room.number);
-        Ok(room.number)
+        self.state().good = Some(room);
+        Ok(room)
+    }
+}
+
+/// Ends a room however its attempt ends: also by a timeout that drops it.
+struct Leaves<'l>(&'l Live);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 
 /// The place, lent to one room.
-struct Lent<'r, 's, 'l, 'i> {
-    set: &'r RoomSet<'s, 'l, 'i>,
+struct Lent<'r, 's, 'i> {
+    set: &'r RoomSet<'s, 'i>,
     place: Option<&'s mut Output>,
 }
 
-impl<'r, 's, 'l, 'i> Lent<'r, 's, 'l, 'i> {
-    fn take(set: &'r RoomSet<'s, 'l, 'i>) -> Result<Self, CallError> {
+impl<'r, 's, 'l, 'i> Lent<'r, 's, 'i> {
+    fn take(set: &'r RoomSet<'s, 'i>) -> Result<Self, CallError> {
         let place = set.place.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(Self { set, place: Some(place.ok_or_else(overlap)?) })
     }
@@ -176,7 +195,7 @@ impl<'r, 's, 'l, 'i> Lent<'r, 's, 'l, 'i> {
     }
 }
 
-impl Drop for Lent<'_, '_, '_, '_> {
+impl Drop for Lent<'_, '_, '_> {
     fn drop(&mut self) {
         *self.set.place.lock().unwrap_or_else(PoisonError::into_inner) = self.place.take();
     }

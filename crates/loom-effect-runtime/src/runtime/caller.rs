@@ -84,74 +84,114 @@ async fn run<I: Data, O: Data>(
     input: I,
     options: Option<Box<CallOptions>>,
 ) -> (Result<O, CallError>, CallReport) {
-    let tool = match tool {
-        Ok(tool) => tool,
-        Err(error) => return (Err(error), CallReport::default()),
-    };
-    if is_inside() && !options.as_ref().is_some_and(|options| options.in_execution) {
-        return (Err(inside_flow()), CallReport::default());
+    match start(caller, tool, input, options) {
+        Started::Done(result, report) => (result, report),
+        Started::Slow(slow) => finish(slow).await,
     }
-    let call = Call::new(caller, tool, options);
-    let live = Live::new(&call);
-    let mut input = Input::new(input);
-    if live.entry().output_type == TypeId::of::<O>() {
-        let mut place = Output::<Option<O>>::empty();
-        let (result, report) = walk(&live, &mut input, TypeId::of::<I>(), &mut place).await;
-        let result = result.and_then(|()| place.into_inner().ok_or_else(no_output));
-        return (result, report);
-    }
-    let mut place = live.entry().effect.new_place();
-    let (result, report) = walk(&live, &mut input, TypeId::of::<I>(), &mut place).await;
-    (result.and_then(|()| as_json(&place)), report)
 }
 
-/// Walks the path in the call's span: without waiting where nothing waits.
+/// A call after its synchronous lane.
+enum Started<I, O> {
+    Done(Result<O, CallError>, CallReport),
+    Slow(Slow<I, O>),
+}
+
+/// A call that waits: everything it owns, and where its lane stopped (`None`: before it began).
+struct Slow<I, O> {
+    live: Live,
+    path: Path,
+    input: Input<I>,
+    place: Output<Option<O>>,
+    turn: Option<Turn>,
+}
+
+/// Runs the whole call where nothing waits. A call that has to be prepared or traced goes the slow way at once.
 #[inline]
-async fn walk(
-    live: &Live<'_>,
-    input: &mut Input,
-    from: TypeId,
-    place: &mut Output,
-) -> (Result<(), CallError>, CallReport) {
-    if let Some(ended) = ended_before(live) {
-        return (Err(ended), CallReport::default());
+fn start<I: Data, O: Data>(
+    caller: Caller,
+    tool: Result<u32, CallError>,
+    input: I,
+    options: Option<Box<CallOptions>>,
+) -> Started<I, O> {
+    let tool = match tool {
+        Ok(tool) => tool,
+        Err(error) => return Started::Done(Err(error), CallReport::default()),
+    };
+    if is_inside() && !options.as_ref().is_some_and(|options| options.in_execution) {
+        return Started::Done(Err(inside_flow()), CallReport::default());
     }
-    let span = span_of(live);
-    let (mut coerced, mut kept) = (None, None);
-    if from != live.entry().input_type || !live.runtime().rewriters.is_empty() {
-        (coerced, kept) = Box::pin(outside(prepare(live, input, from)).instrument(span.clone())).await;
+    let live = Live::new(Call::new(caller, tool, options));
+    if let Some(ended) = ended_before(&live) {
+        return Started::Done(Err(ended), CallReport::default());
     }
-    let mut path = Path::new(live, coerced.as_deref().unwrap_or(input), kept);
-    let lane = || match path.step(place) {
+    let mut slow =
+        Slow { live, path: Path::new(None), input: Input::new(input), place: Output::empty(), turn: None };
+    let entry = slow.live.entry();
+    if entry.input_type != TypeId::of::<I>()
+        || entry.output_type != TypeId::of::<O>()
+        || !slow.live.runtime().rewriters.is_empty()
+        || tracing::enabled!(tracing::Level::DEBUG)
+    {
+        return Started::Slow(slow);
+    }
+    let Slow { live, path, input, place, turn } = &mut slow;
+    let report = outside_now(|| match path.step(live, input, place) {
         Turn::Done(result) => {
-            let report = path.conclude(&result);
-            Ok((result, report))
+            let report = path.conclude(live, &result);
+            Some((result, report))
         }
-        turn => Err(turn),
-    };
-    let turn = match span.in_scope(|| outside_now(lane)) {
-        Ok((result, report)) => {
-            record(&span, &result, &report);
-            return (result, report);
+        stopped => {
+            *turn = Some(stopped);
+            None
         }
-        Err(turn) => turn,
+    });
+    match report {
+        Some((result, report)) => Started::Done(result.and_then(|()| slow.place.take()), report),
+        None => Started::Slow(slow),
+    }
+}
+
+/// Runs a call that waits, is traced, or has to be prepared.
+async fn finish<I: Data, O: Data>(slow: Slow<I, O>) -> (Result<O, CallError>, CallReport) {
+    let Slow { live, mut path, mut input, mut place, turn } = slow;
+    let span = span_of(&live);
+    let from = TypeId::of::<I>();
+    let mut coerced = None;
+    if turn.is_none() && (from != live.entry().input_type || !live.runtime().rewriters.is_empty()) {
+        let kept;
+        (coerced, kept) = Box::pin(outside(prepare(&live, &mut input, from)).instrument(span.clone())).await;
+        path = Path::new(kept);
+    }
+    let input: &Input = coerced.as_deref().unwrap_or(&input);
+    let mut other = (live.entry().output_type != TypeId::of::<O>()).then(|| live.entry().effect.new_place());
+    let (result, report) = {
+        let place: &mut Output = other.as_deref_mut().unwrap_or(&mut place);
+        let walk = async {
+            let turn = turn.unwrap_or_else(|| path.step(&live, input, place));
+            let result = path.finish(turn, &live, input, place).await;
+            let report = path.conclude(&live, &result);
+            (result, report)
+        };
+        outside(walk).instrument(span.clone()).await
     };
-    let result = outside(path.finish(turn, place)).instrument(span.clone()).await;
-    let report = span.in_scope(|| outside_now(|| path.conclude(&result)));
     record(&span, &result, &report);
-    (result, report)
+    let output = result.and_then(|()| match &other {
+        None => place.take(),
+        Some(other) => as_json(other),
+    });
+    (output, report)
 }
 
 /// A call that was over before it began.
 #[inline]
-fn ended_before(live: &Live<'_>) -> Option<CallError> {
+fn ended_before(live: &Live) -> Option<CallError> {
     let options = live.call.options()?;
     options.broken.clone().or_else(|| options.signals.reason().map(CallError::aborted))
 }
 
 /// The call's span, where somebody listens.
 #[inline]
-fn span_of(live: &Live<'_>) -> Span {
+fn span_of(live: &Live) -> Span {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return Span::none();
     }
@@ -192,9 +232,4 @@ fn inside_flow() -> CallError {
         ErrorName::EffectModeViolation,
         "a bare transient call was reached from inside a flow: call the effect with `run` or in a decide scope",
     )
-}
-
-#[cold]
-fn no_output() -> CallError {
-    CallError::named(ErrorName::OutputInvalid, "the call succeeded without an output")
 }

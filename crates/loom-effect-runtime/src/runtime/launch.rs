@@ -119,7 +119,7 @@ impl<L: Launch> CallBuilder<L> {
         options.in_execution = true;
         options.principal = None;
         options.run_as = None;
-        options.step = Some(Arc::new(step));
+        options.step = Some(step);
         self
     }
 

@@ -165,7 +165,7 @@ fn nothing_is_delivered_while_the_live_text_is_compared() {
     let writer = std::thread::spawn(move || {
         is_asked.recv().unwrap();
         let pump = held.lock().unwrap().take().unwrap();
-        let lanes = [Lane::TEXT, Lane::new(DeltaKind::Text, 0, 1), Lane::tool_arguments(0)];
+        let lanes = [Lane::new(DeltaKind::Text, 0, 1), Lane::tool_arguments(0), Lane::TEXT];
         let written = lanes.map(|lane| pump.write(lane, "LATE").is_ok());
         has_written.send(()).unwrap();
         written

@@ -76,6 +76,18 @@ impl Act {
     }
 }
 
+impl std::fmt::Debug for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "Text({text:?})"),
+            Self::Write(lane, text) => write!(f, "Write({lane:?}, {text:?})"),
+            Self::End(usage) => write!(f, "End({usage:?})"),
+            Self::Fail(name) => write!(f, "Fail({name})"),
+            _ => f.write_str("Act"),
+        }
+    }
+}
+
 /// An effect by script: one list of acts an attempt, the last list for all further ones.
 #[derive(Clone)]
 pub(crate) struct Scripted {

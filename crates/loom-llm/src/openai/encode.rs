@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::request::{ChatRequest, Message, ResponseFormat};
+use crate::request::{ChatRequest, MODEL_DEFAULT, Message, ResponseFormat};
 
 #[derive(Serialize)]
 struct WireRequest<'a> {
@@ -35,7 +35,7 @@ struct StreamOptions {
 /// The body of a request. Here fenced content leaves its fence, on its way to the model and nowhere else.
 pub(super) fn body(request: &ChatRequest, streamed: bool) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&WireRequest {
-        model: &request.model,
+        model: request.model.as_deref().unwrap_or(MODEL_DEFAULT),
         messages: request.messages.iter().map(message).collect(),
         max_tokens: request.max_tokens,
         temperature: request.temperature,
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn what_is_not_set_is_not_sent() {
         let wire: Value =
-            serde_json::from_slice(&body(&ChatRequest::new("m", Vec::new()), false).unwrap()).unwrap();
-        assert_eq!(wire, json!({"model": "m", "messages": [], "stream": false}));
+            serde_json::from_slice(&body(&ChatRequest::of(Vec::new()), false).unwrap()).unwrap();
+        assert_eq!(wire, json!({"model": MODEL_DEFAULT, "messages": [], "stream": false}));
     }
 }

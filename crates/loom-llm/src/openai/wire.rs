@@ -1,10 +1,10 @@
 //! The dialect's reply as providers really send it: every field optional, unknown ones ignored.
 
+use loom_effect_runtime::Usage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::chunk::Usage;
 use crate::error::{Remedy, status_remedy};
 use crate::http::Told;
 
@@ -105,8 +105,11 @@ pub(super) struct WireUsage {
 impl WireUsage {
     /// What it says, unless it says nothing.
     pub(super) fn said(self) -> Option<Usage> {
-        let usage = Usage::new(value(self.prompt_tokens), value(self.completion_tokens));
-        (!usage.is_empty()).then_some(usage)
+        let usage = Usage {
+            input_tokens: value(self.prompt_tokens),
+            output_tokens: value(self.completion_tokens),
+        };
+        (usage != Usage::default()).then_some(usage)
     }
 }
 

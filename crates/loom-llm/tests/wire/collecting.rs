@@ -36,7 +36,7 @@ async fn a_broken_stream_keeps_the_usage_and_the_bytes_delivered_and_sends_nothi
     let pass = |_: &LlmChunk| Ok::<(), Infallible>(());
     let failure =
         within(collect_stream("peer", stream, pass, pass, pending::<Infallible>())).await.unwrap_err();
-    assert_eq!(failure.usage, Some(Usage::new(Some(3), Some(1))));
+    assert_eq!(failure.usage, Some(Usage::new(3, 1)));
     assert_eq!(failure.delivered_bytes, 7);
     assert!(matches!(&failure.error, Stopped::Provider(error)
         if matches!(error.fault(), ProviderFault::Disconnected { .. })));

@@ -141,7 +141,7 @@ async fn tool_calls_beyond_the_bound_are_malformed() {
 #[tokio::test]
 async fn usage_is_found_wherever_it_stands_and_never_invented() {
     let tokens = |input: u64, output: u64| json!({"prompt_tokens": input, "completion_tokens": output});
-    let usage = |input, output| Some(Usage::new(Some(input), Some(output)));
+    let usage = |input, output| Some(Usage::new(input, output));
     for (events, expected) in [
         (
             vec![json!({"choices": [], "usage": tokens(1, 2)}), json!({"choices": [], "cost": "0"})],
@@ -153,7 +153,7 @@ async fn usage_is_found_wherever_it_stands_and_never_invented() {
         ),
         (vec![json!({"choices": [{"delta": {}, "usage": tokens(3, 4)}]})], usage(3, 4)),
         (vec![json!({"x_groq": {"usage": tokens(5, 6)}, "usage": null})], usage(5, 6)),
-        (vec![json!({"usage": {"completion_tokens": 0}})], Some(Usage::new(None, Some(0)))),
+        (vec![json!({"usage": {"completion_tokens": 0}})], Some(Usage { input_tokens: None, output_tokens: Some(0) })),
         (vec![json!({"usage": "none"}), json!({"usage": {"prompt_tokens": "many"}}), json!({})], None),
     ] {
         let (chunks, error) = chunks_of(&[vec![end()], events.clone()].concat()).await;
@@ -241,7 +241,7 @@ async fn a_server_without_streaming_may_answer_in_one_piece() {
     let whole = within(provider.complete(&request())).await.unwrap();
     assert!(peer.request().await.contains("\"stream\":false"));
     assert_eq!(streamed, whole);
-    assert_eq!((whole.text.as_str(), whole.usage), ("Hi", Some(Usage::new(Some(1), Some(2)))));
+    assert_eq!((whole.text.as_str(), whole.usage), ("Hi", Some(Usage::new(1, 2))));
     assert_eq!(whole.tool_calls[0].arguments, "{\"a\": 1}");
 }
 

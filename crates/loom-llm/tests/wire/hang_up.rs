@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::peer::{Act, Peer, STREAM_HEAD, Seen, event, request, text_event, within};
 
 /// The peer must see the hang-up within a second of it.
-async fn sees_hang_up(peer: &mut Peer, since: Instant) {
+pub(crate) async fn sees_hang_up(peer: &mut Peer, since: Instant) {
     assert_eq!(peer.saw().await, Seen::HangUp);
     assert!(since.elapsed() < Duration::from_secs(1), "after {:?}", since.elapsed());
 }

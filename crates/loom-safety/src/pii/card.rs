@@ -53,9 +53,7 @@ impl Number {
 
     fn is_card(&self) -> bool {
         let digits = self.digits.get(..self.len).unwrap_or_default();
-        self.lengths.contains(self.len)
-            && luhn(digits)
-            && digits.iter().any(|digit| digits.first() != Some(digit))
+        self.lengths.contains(self.len) && luhn(digits)
     }
 }
 
@@ -162,10 +160,24 @@ mod tests {
     }
 
     #[test]
+    fn one_digit_repeated_is_no_card() {
+        for digit in 0..10 {
+            for length in 13..=19 {
+                assert_eq!(found(&digit.to_string().repeat(length)), None, "{length} times {digit}");
+            }
+        }
+    }
+
+    #[test]
     fn digits_before_a_card_do_not_hide_it() {
         assert_eq!(found("2026 4111 1111 1111 1111"), Some("4111 1111 1111 1111"));
         assert_eq!(found("4000 4111-1111-1111-1111 4000"), Some("4111-1111-1111-1111"));
         assert_eq!(found("卡号4111111111111111。"), Some("4111111111111111"));
+    }
+
+    #[test]
+    fn of_nested_cards_the_one_that_ends_first_is_told() {
+        assert_eq!(found("4000-4222222222222-06"), Some("4222222222222"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::rule::{Finding, RuleId, earlier};
 #[non_exhaustive]
 pub enum PiiRule {
     /// `pii.card`: 13 to 19 digits with single spaces or hyphens between, a known issuer range with a length it
-    /// issues, Luhn, not one digit repeated.
+    /// issues, Luhn.
     Card,
     /// `pii.email`: an RFC 5321 dot-atom address of ASCII, local part of at most 64 characters, at least two domain
     /// labels.

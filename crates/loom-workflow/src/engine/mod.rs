@@ -24,13 +24,15 @@ use std::sync::Arc;
 use loom_effect_runtime::{CancelKind, ResourceTotals, Usage};
 use serde_json::Value;
 
-pub(crate) use completions::StepResult;
+pub(crate) use completions::{Ending, StepResult};
 pub(crate) use cursor::Advance;
 pub(crate) use driver::{Drive, Driver};
 pub(crate) use execution::{Execution, Place, Tools};
-pub(crate) use outbox::Outbox;
+use outbox::Outbox;
+pub(crate) use outbox::{GROUP_BYTES_MAX, GROUP_RECORDS_MAX};
 pub(crate) use slot::{Command, Served, Turn};
-pub(crate) use weight::{Weight, fits, weigh};
+pub(crate) use weight::fits;
+use weight::weigh;
 
 use crate::record::{Event, Record, StepId, StepPath};
 use crate::store::Head;

@@ -6,11 +6,11 @@ use super::{HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_HEADROOM_EVENTS, weig
 use crate::record::{Draft, Event};
 use crate::store::{APPEND_BYTES_MAX, APPEND_RECORDS_MAX};
 
-/// The most records that go into the journal as one.
+/// The most events that one step may emit, and that go into the journal as one before what follows them.
 pub(crate) const GROUP_RECORDS_MAX: usize = 512;
 
-/// The most bytes of what waits for the next draft or of one step's events; the draft itself may be as large again.
-pub(crate) const GROUP_BYTES_MAX: u64 = APPEND_BYTES_MAX as u64 / 2 - 8_192;
+/// The most bytes of such events; a result of the largest size fits into one append beside them.
+pub(crate) const GROUP_BYTES_MAX: u64 = APPEND_BYTES_MAX as u64 / 2;
 
 /// The history's bound is met; only cancel and the end may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,13 @@ impl Outbox {
         self.pending.iter().any(is_failure)
     }
 
-    /// Keeps a draft until the next one.
-    pub(super) fn hold(&mut self, draft: Draft) -> Result<(), Full> {
+    /// Keeps a draft until the next one; `recorded` says that the journal may hold it already.
+    pub(super) fn hold(&mut self, draft: Draft, recorded: bool) -> Result<(), Full> {
         let bytes = weigh(&draft);
-        self.room_for(1, bytes)?;
-        if self.pending.len() >= GROUP_RECORDS_MAX || self.pending_bytes + bytes > GROUP_BYTES_MAX {
-            self.flush();
+        if !recorded {
+            self.room_for(1, bytes)?;
+        } else if self.pending.len() as u64 >= HISTORY_EVENTS_MAX {
+            return Err(Full);
         }
         self.pending_bytes += bytes;
         self.pending.push(draft);
@@ -124,13 +125,31 @@ impl Outbox {
     }
 
     fn queue(&mut self, drafts: Vec<Draft>, bytes: u64) -> u64 {
-        let bytes = std::mem::take(&mut self.pending_bytes) + bytes;
-        let mut group = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        let (mut group, mut group_bytes) = (Vec::new(), 0);
+        for draft in std::mem::take(&mut self.pending) {
+            let bytes = weigh(&draft);
+            if group.len() >= GROUP_RECORDS_MAX || group_bytes + bytes > GROUP_BYTES_MAX {
+                self.close(&mut group, &mut group_bytes);
+            }
+            group_bytes += bytes;
+            group.push(draft);
+        }
+        if group.len() + drafts.len() > APPEND_RECORDS_MAX || group_bytes + bytes > APPEND_BYTES_MAX as u64 {
+            self.close(&mut group, &mut group_bytes);
+        }
+        group_bytes += bytes;
         group.extend(drafts);
-        self.last_seq += group.len() as u64;
-        self.queued_bytes += bytes;
-        self.groups.push_back((group, bytes));
+        self.close(&mut group, &mut group_bytes);
         self.last_seq
+    }
+
+    fn close(&mut self, group: &mut Vec<Draft>, bytes: &mut u64) {
+        self.last_seq += group.len() as u64;
+        self.queued_bytes += *bytes;
+        if !group.is_empty() {
+            self.groups.push_back((std::mem::take(group), std::mem::take(bytes)));
+        }
     }
 
     fn room_for(&self, records: usize, bytes: u64) -> Result<(), Full> {

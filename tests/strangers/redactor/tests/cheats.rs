@@ -4,9 +4,9 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::{
-    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Deltas, Effect, EffectContext, EffectDelta,
-    EffectRuntime, ErrorName, Outlet, Output, Ready, RuntimeBuilder, Step, Stopped, Verdict, Violation, around,
-    inspect,
+    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Deltas, Effect, EffectContext,
+    EffectDelta, EffectRuntime, ErrorName, Outlet, Output, Ready, RuntimeBuilder, Step, Stopped, Verdict,
+    Violation, around, inspect,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -78,8 +78,12 @@ impl<F: Fn(Deltas, u32) -> Doing + Send + Sync + 'static> Effect for Does<F> {
     }
 }
 
+fn does<F: Fn(Deltas, u32) -> Doing + Send + Sync + 'static>(doing: F) -> Does<F> {
+    Does(doing)
+}
+
 fn says(pieces: &'static [&'static str]) -> Does<impl Fn(Deltas, u32) -> Doing + Send + Sync + 'static> {
-    Does(move |deltas, _| {
+    does(move |deltas, _| {
         Box::pin(async move {
             for piece in pieces {
                 deltas.text(piece)?;
@@ -136,8 +140,22 @@ async fn a_rewriting_inspector_with_a_form_that_does_nothing_fails_the_call() {
 /// D11: the other way round: a form that shows a sink what the output never held.
 #[tokio::test]
 async fn a_form_that_invents_or_swallows_text_fails_the_call() {
-    let inventing = || form(|| Box::new(|_, out| { out.pass("LIE"); Verdict::Done }));
-    let doubling = || form(|| Box::new(|text, out| { out.pass(text); Verdict::Pass }));
+    let inventing = || {
+        form(|| {
+            Box::new(|_, out| {
+                out.pass("LIE");
+                Verdict::Done
+            })
+        })
+    };
+    let doubling = || {
+        form(|| {
+            Box::new(|text, out| {
+                out.pass(text);
+                Verdict::Pass
+            })
+        })
+    };
     for cheating in [inventing(), doubling()] {
         let cheat = inspect("cheat", cheating, |_, _| Step::Go);
         let (result, view) = call(builder().output_middleware(cheat).effect(says(&["hello"]))).await;
@@ -164,7 +182,12 @@ async fn an_inspector_without_a_form_leaves_no_live_text() {
 /// D15: a guard in front that hides what a guard behind it decided changes nothing.
 #[tokio::test]
 async fn an_outer_guard_cannot_ignore_an_inner_violation() {
-    let hiding = form(|| Box::new(|text, out| { out.pass(text); Verdict::Done }));
+    let hiding = form(|| {
+        Box::new(|text, out| {
+            out.pass(text);
+            Verdict::Done
+        })
+    });
     let outer = inspect("outer", hiding, |_, _| Step::Go);
     let inner = inspect("inner", wall("secret"), |_, _| Step::Go);
     let all = builder().output_middleware(outer).output_middleware(inner);
@@ -191,19 +214,19 @@ async fn a_panic_of_a_guard_a_factory_or_an_inspector_fails_closed() {
 /// D15: an effect that catches the channel's error and says Ok, or waits for ever, still fails with the violation.
 #[tokio::test]
 async fn an_effect_cannot_ignore_a_sever() {
-    let answers_ok = Does(|deltas, _| {
+    let answers_ok = does(|deltas, _| {
         Box::pin(async move {
             let _ = deltas.text("a secret");
             Ok("fine".to_owned())
         })
     });
-    let parks = Does(|deltas, _| {
+    let parks = does(|deltas, _| {
         Box::pin(async move {
             let _ = deltas.text("a secret");
             pending().await
         })
     });
-    let masks = Does(|deltas, _| {
+    let masks = does(|deltas, _| {
         Box::pin(async move {
             let _ = deltas.text("a secret");
             Err(CallError::named(ErrorName::EffectFailed, "try again, please"))
@@ -232,7 +255,7 @@ async fn a_sever_from_a_pump_ends_an_effect_that_sleeps() {
     }
     let (tell, dropped) = oneshot::channel();
     let tell = Mutex::new(Some(tell));
-    let effect = Does(move |deltas, _| {
+    let effect = does(move |deltas, _| {
         let on_drop = TellsDrop(tell.lock().unwrap().take());
         Box::pin(async move {
             let _on_drop = on_drop;
@@ -251,7 +274,7 @@ async fn a_sever_from_a_pump_ends_an_effect_that_sleeps() {
 async fn a_handle_that_outlives_its_call_writes_nothing() {
     let kept = Arc::new(Mutex::new(None));
     let keep = Arc::clone(&kept);
-    let effect = Does(move |deltas, _| {
+    let effect = does(move |deltas, _| {
         *keep.lock().unwrap() = Some(deltas.clone());
         Box::pin(async move {
             deltas.text("hello")?;
@@ -274,7 +297,7 @@ async fn a_handle_that_outlives_its_call_writes_nothing() {
 async fn a_writer_of_an_earlier_attempt_reaches_nothing_of_the_next() {
     let (late, mut answers) = mpsc::unbounded_channel();
     let first = Arc::new(Mutex::new(None::<Deltas>));
-    let effect = Does(move |deltas, attempt| {
+    let effect = does(move |deltas, attempt| {
         let (late, first) = (late.clone(), Arc::clone(&first));
         Box::pin(async move {
             deltas.text(if attempt == 1 { "one" } else { "two" })?;
@@ -305,7 +328,7 @@ async fn a_writer_of_an_earlier_attempt_reaches_nothing_of_the_next() {
 async fn a_sink_that_writes_back_is_refused() {
     let handle = Arc::new(Mutex::new(None::<Deltas>));
     let give = Arc::clone(&handle);
-    let effect = Does(move |deltas, _| {
+    let effect = does(move |deltas, _| {
         *give.lock().unwrap() = Some(deltas.clone());
         Box::pin(async move {
             deltas.text("hello")?;
@@ -326,6 +349,9 @@ async fn a_sink_that_writes_back_is_refused() {
         .unwrap();
     assert_eq!(output, "hello");
     let answers = answers.lock().unwrap();
-    assert!(answers.iter().all(|answer| matches!(answer, Err(Stopped::Busy | Stopped::Closed))), "{answers:?}");
+    assert!(
+        answers.iter().all(|answer| matches!(answer, Err(Stopped::Busy | Stopped::Closed))),
+        "{answers:?}"
+    );
     assert_eq!(answers.len(), 2);
 }
