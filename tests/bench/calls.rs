@@ -1,7 +1,7 @@
 //! The governed call: an authorizer with a linear three-entry grant check, and N pass-through middlewares.
 
 use std::cell::Cell;
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(crate) fn all() -> Vec<Bench> {
     vec![
         Bench::new("call.bare", |count| {
             for number in 0..count {
-                black_box(ready(bare(black_box(number))));
+                black_box(ready!(bare(black_box(number))));
             }
         }),
         typed::<Ready>("call.ready.0", 0, false),
@@ -199,7 +199,7 @@ fn typed<E: Effect<Input = u64, Output = u64> + Default>(
 
 fn call_loop(caller: &Caller, tool: Tool<u64, u64>, count: u64) {
     for number in 0..count {
-        let output = ready(caller.invoke_transient(tool, black_box(number)).into_future());
+        let output = ready!(caller.invoke_transient(tool, black_box(number)).into_future());
         assert_eq!(black_box(output).expect("the call succeeds"), number + 1);
     }
 }
@@ -216,7 +216,7 @@ fn json_input() -> Bench {
         for _ in 0..count.div_ceil(PREPARED as u64) {
             prepared.extend((0..PREPARED).map(|_| value.clone()));
             for input in prepared.drain(..) {
-                black_box(ready(caller.invoke_transient(tool, input).into_future()))
+                black_box(ready!(caller.invoke_transient(tool, input).into_future()))
                     .expect("the call succeeds");
             }
         }

@@ -1,6 +1,6 @@
 //! The guarded channel: two guards, two sinks, panics caught, the live text hashed.
 
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,7 +42,7 @@ fn stream(runtime: &EffectRuntime, deltas: u64) {
     let tool: Tool<u64, u64> = runtime.tool("bench.stream").expect("the tool is registered");
     let call = runtime.invoke_transient(tool, deltas);
     let call = if deltas == 0 { call } else { call.on_delta_sink(Count::default()) };
-    black_box(ready(call.into_future())).expect("the call succeeds");
+    black_box(ready!(call.into_future())).expect("the call succeeds");
 }
 
 fn runtime(guards: usize) -> EffectRuntime {

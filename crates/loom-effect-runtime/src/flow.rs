@@ -14,11 +14,6 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the running task is inside a flow's own code.
-pub(crate) fn is_inside() -> bool {
-    INSIDE.try_with(Cell::get).unwrap_or(false)
-}
-
 /// Marks every poll of a flow. The workflow crate wraps a flow's future in it.
 #[pin_project]
 #[derive(Debug)]
@@ -45,13 +40,14 @@ pub(crate) fn outside<F: Future>(call: F) -> Marked<F> {
     Marked { inner: call, inside: false }
 }
 
-/// As [`outside`], for what does not wait.
+/// As [`outside`], for what does not wait. Tells `call` whether it was reached from inside a flow's own code.
 #[inline]
-pub(crate) fn outside_now<R>(call: impl FnOnce() -> R) -> R {
-    let _restore = mark(false);
-    call()
+pub(crate) fn outside_now<R>(call: impl FnOnce(bool) -> R) -> R {
+    let before = mark(false);
+    call(before.0)
 }
 
+#[inline]
 fn mark(inside: bool) -> Restore {
     Restore(INSIDE.try_with(|mark| mark.replace(inside)).unwrap_or(false))
 }

@@ -1,6 +1,7 @@
 //! The one trait that a source of model output implements.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
@@ -25,7 +26,8 @@ pub trait Provider: Send + Sync + 'static {
     /// The provider's name in errors and logs: operator's text, never text from the wire.
     fn name(&self) -> &str;
 
-    /// Asks for a streamed reply. The future is ready when the reply has begun.
+    /// Asks for a streamed reply. The future is ready when the reply has begun. A provider that cannot stream answers
+    /// [`ProviderFault::CannotStream`] and sends nothing; it must bring its own [`complete`](Self::complete).
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>>;
 
     /// Asks for a reply in one piece. By default it streams and assembles.
@@ -40,5 +42,19 @@ pub trait Provider: Send + Sync + 'static {
             }
             Ok(collected)
         })
+    }
+}
+
+impl<P: Provider + ?Sized> Provider for Arc<P> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
+        (**self).stream(request)
+    }
+
+    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
+        (**self).complete(request)
     }
 }

@@ -1,5 +1,7 @@
 //! Admission on a real runtime.
 
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

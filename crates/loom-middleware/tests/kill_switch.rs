@@ -1,5 +1,7 @@
 //! The kill switch on a real runtime.
 
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
+
 use std::future::pending;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

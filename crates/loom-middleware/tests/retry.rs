@@ -1,5 +1,7 @@
 //! Retry on a real runtime, in virtual time.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside a test function")]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,7 +40,7 @@ impl Effect for Scripted {
 
     async fn execute(&self, (): &(), cx: &EffectContext<'_>) -> Result<String, CallError> {
         self.ran.fetch_add(1, Ordering::SeqCst);
-        let act = self.acts.get(cx.attempt() as usize - 1).unwrap_or(self.acts.last().unwrap());
+        let act = self.acts.get(cx.attempt() as usize - 1).unwrap_or_else(|| self.acts.last().unwrap());
         let write = |pieces: &[&str]| -> Result<String, CallError> {
             for piece in pieces {
                 cx.deltas().text(piece)?;

@@ -1,7 +1,7 @@
 //! The delta form of a validator: a judge for the running text of one attempt on one lane, asked before each delta
 //! is delivered.
 //!
-//! First form: the judge keeps the attempt's whole text and asks whether it holds a match *now*, the end of the
+//! A shipped judge keeps the attempt's whole text and asks whether it holds a match *now*, the end of the
 //! text so far counting as a word boundary. Text before the completing delta has been delivered by then; nothing of
 //! that delta is.
 

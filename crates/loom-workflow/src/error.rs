@@ -2,7 +2,7 @@
 
 use loom_effect_runtime::{AbortReason, CallError, CancelKind, ErrorName};
 
-use crate::record::{ExecutionId, IdError};
+use crate::record::IdError;
 use crate::store::StoreError;
 
 /// Why an execution did not start, or did not end with a value. A clone is the same error.
@@ -135,6 +135,6 @@ pub(crate) fn conflict(differs: &'static str) -> WorkflowError {
 }
 
 /// More executions than one workflow drives at once.
-pub(crate) fn too_many(_: &ExecutionId) -> WorkflowError {
+pub(crate) fn too_many() -> WorkflowError {
     CallError::from(loom_effect_runtime::Refusal::quota("executions")).into()
 }

@@ -101,7 +101,10 @@ fn judged(name: ErrorName, severed: bool, sever: &SeverRecord, denial: Option<&E
             ErrorName::QuotaExceeded => Violation::quota(rule),
             _ => Violation::safety(rule),
         };
-        return place.map_or_else(|| violation.clone(), |(at, length)| violation.clone().at(at, length)).into();
+        return match place {
+            Some((offset, length)) => violation.at(offset, length).into(),
+            None => violation.into(),
+        };
     }
     let mut refusal = Refusal::new(name, rule);
     if let Some((offset, length)) = place {

@@ -20,6 +20,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ctx;
+mod decide;
+mod engine;
+mod error;
+mod failure;
+mod flow;
+mod handle;
+mod identity;
 pub mod memory;
 pub mod record;
+mod replay;
 pub mod store;
+mod workflow;
+
+pub use ctx::{Ctx, StepCall, StepFuture};
+pub use decide::{Decide, DecideFuture, DecideScope, ScopeCall, ScopeFuture, ScopeReported};
+pub use engine::{CANCEL_GRACE, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_HEADROOM_EVENTS};
+pub use error::{Nondeterminism, WorkflowBuildError, WorkflowError};
+pub use flow::{Flow, flow};
+pub use handle::ExecutionHandle;
+pub use replay::{ReplayReport, Replayed};
+pub use workflow::{EXECUTIONS_RUNNING_MAX, StartOptions, Workflow, WorkflowBuilder};

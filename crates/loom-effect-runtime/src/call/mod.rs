@@ -8,7 +8,7 @@ mod report;
 use std::any::Any;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -19,6 +19,7 @@ pub use memo::MemoKey;
 pub use options::{CallOptions, DurableStep, Emitter, ResourceTotals};
 pub use report::{CallReport, Outcome};
 
+use crate::error::AbortReason;
 use crate::identity::Identity;
 use crate::runtime::{Caller, ToolEntry};
 use crate::signal::Signals;
@@ -155,7 +156,7 @@ pub struct Call {
     options: Option<Box<CallOptions>>,
     /// Which hook runs now: what `keep` is keyed by, so that two middlewares of one type never mix.
     hook: AtomicU32,
-    kept: OnceLock<Box<Mutex<Kept>>>,
+    kept: Mutex<Option<Box<Kept>>>,
 }
 
 type Kept = Vec<(u32, Box<dyn Any + Send>)>;
@@ -168,7 +169,7 @@ impl Call {
             info: CallInfo { caller, tool, facts },
             options,
             hook: AtomicU32::new(u32::MAX),
-            kept: OnceLock::new(),
+            kept: Mutex::new(None),
         }
     }
 
@@ -179,6 +180,12 @@ impl Call {
             Some(options) => &options.signals,
             None => NO_SIGNALS,
         }
+    }
+
+    /// Why the call was aborted, once it was.
+    #[inline]
+    pub(crate) fn abort_reason(&self) -> Option<AbortReason> {
+        self.options.as_ref()?.signals.reason()
     }
 
     /// The running totals of the execution, for admission (spec row T12).
@@ -209,8 +216,8 @@ impl Call {
     /// however the call ends, also when the caller drops it. Keyed by the hook that runs now; a second value
     /// replaces the first. Meant for `before`, `before_wait` and `after`.
     pub fn keep<T: Send + 'static>(&self, value: T) {
-        let slots = self.kept.get_or_init(Box::default);
-        let mut slots = slots.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slots = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = slots.get_or_insert_default();
         let hook = self.hook.load(Ordering::Relaxed);
         slots.retain(|(owner, _)| *owner != hook);
         slots.push((hook, Box::new(value)));
@@ -219,7 +226,8 @@ impl Call {
     /// Takes back what this middleware kept, when it is a `T`.
     #[must_use]
     pub fn take_kept<T: Send + 'static>(&self) -> Option<T> {
-        let mut slots = self.kept.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slots = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = slots.as_mut()?;
         let hook = self.hook.load(Ordering::Relaxed);
         let at = slots.iter().position(|(owner, value)| *owner == hook && value.is::<T>())?;
         slots.swap_remove(at).1.downcast().ok().map(|value| *value)
@@ -234,6 +242,11 @@ impl Call {
     #[inline]
     pub(crate) fn enter_hook(&self, hook: usize) {
         self.hook.store(hook as u32, Ordering::Relaxed);
+    }
+
+    /// The hook that runs now, or ran last.
+    pub(crate) fn hook(&self) -> usize {
+        self.hook.load(Ordering::Relaxed) as usize
     }
 
     #[inline]

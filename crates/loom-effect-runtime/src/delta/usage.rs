@@ -63,8 +63,13 @@ impl UsageCell {
     }
 
     #[inline]
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.load(Ordering::Acquire) != 0
+    }
+
+    #[inline]
     pub(crate) fn get(&self) -> Option<Usage> {
-        if self.known.load(Ordering::Acquire) == 0 {
+        if !self.is_known() {
             return None;
         }
         let figure = |cell: &AtomicU64| Some(cell.load(Ordering::Relaxed)).filter(|known| *known != UNKNOWN);

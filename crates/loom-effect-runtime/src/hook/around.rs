@@ -137,7 +137,7 @@ impl std::fmt::Debug for Kept {
 pub(crate) trait Rooms: Send + Sync {
     fn call(&self) -> &Call;
     fn input(&self) -> &Input;
-    fn arounds(&self) -> &[Arc<dyn Around>];
+    fn arounds(&self) -> &[Box<dyn Around>];
     fn may_run(&self) -> Result<(), CallError>;
     fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>>;
     fn keep(&self, room: u32) -> Option<Kept>;

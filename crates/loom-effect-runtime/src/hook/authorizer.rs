@@ -22,7 +22,7 @@ pub trait Authorizer: Send + Sync + 'static {
 
     /// Asked only after [`Step::Wait`].
     fn authorize_wait<'a>(&'a self, _call: &'a Call, _input: &'a Input) -> Waiting<'a> {
-        undecided()
+        undecided(ErrorName::CapabilityDenied)
     }
 
     /// Decides whether the caller may act as another execution. Asked before `authorize`, where a call says

@@ -6,6 +6,7 @@ use super::{Step, WAIT_DEADLINE_DEFAULT, Waiting, undecided};
 use crate::call::{Call, Outcome};
 use crate::data::{Input, Output};
 use crate::delta::{DeltaForm, MeterForm};
+use crate::names::ErrorName;
 
 /// Pass-through middleware: reads the input and the facts of the outcome, never content of the output.
 ///
@@ -33,7 +34,7 @@ pub trait Middleware: Send + Sync + 'static {
     /// # Cancel safety
     /// Dropped at the deadline, on abort, or when the caller drops the call.
     fn before_wait<'a>(&'a self, _call: &'a Call, _input: &'a Input) -> Waiting<'a> {
-        undecided()
+        undecided(ErrorName::SafetyViolation)
     }
 
     /// Hears of the outcome.
@@ -64,7 +65,7 @@ pub trait InputMiddleware: Send + Sync + 'static {
 
     /// Asked only after [`Step::Wait`].
     fn rewrite_wait<'a>(&'a self, _call: &'a Call, _input: &'a mut Input) -> Waiting<'a> {
-        undecided()
+        undecided(ErrorName::SafetyViolation)
     }
 
     /// How long a waiting step may take.
@@ -93,7 +94,7 @@ pub trait OutputMiddleware: Send + Sync + 'static {
 
     /// Asked only after [`Step::Wait`].
     fn inspect_wait<'a>(&'a self, _call: &'a Call, _output: &'a mut Output) -> Waiting<'a> {
-        undecided()
+        undecided(ErrorName::SafetyViolation)
     }
 
     /// The form of the inspection that judges live text, or `None` for a blind stream. Its presence and kinds are

@@ -21,6 +21,7 @@ pub use closures::{after, around, authorize, before, before_wait, inspect, rewri
 pub use middleware::{InputMiddleware, Middleware, OutputMiddleware};
 
 use crate::error::Refusal;
+use crate::names::ErrorName;
 
 /// How long a waiting step may take unless its hook says otherwise.
 pub const WAIT_DEADLINE_DEFAULT: Duration = Duration::from_secs(5);
@@ -42,6 +43,6 @@ pub enum Step {
 pub type Waiting<'a> = BoxFuture<'a, Result<(), Refusal>>;
 
 /// A hook that answered [`Step::Wait`] without overriding its waiting twin: it cannot decide, so it refuses.
-fn undecided<'a>() -> Waiting<'a> {
-    Box::pin(std::future::ready(Err(Refusal::safety("undecided"))))
+fn undecided<'a>(name: ErrorName) -> Waiting<'a> {
+    Box::pin(std::future::ready(Err(Refusal::new(name, "undecided"))))
 }

@@ -101,11 +101,10 @@ pub(super) fn guard(live: &Live, input: &Input) -> Result<(), CallError> {
         Ok(guarded) => live.fence(guarded.fenced),
         Err(error) => return Err(guard_error(error)),
     }
-    match (live.entry().mode, live.call.seam()) {
-        (None, _)
-        | (Some(EffectMode::Journaled), Seam::Durable)
-        | (Some(EffectMode::Transient), Seam::Transient) => Ok(()),
-        (Some(mode), _) => Err(wrong_mode(live.call.tool(), mode)),
+    let Some(mode) = live.entry().mode else { return Ok(()) };
+    match (mode, live.call.seam()) {
+        (EffectMode::Journaled, Seam::Durable) | (EffectMode::Transient, Seam::Transient) => Ok(()),
+        _ => Err(wrong_mode(live.call.tool(), mode)),
     }
 }
 

@@ -92,7 +92,7 @@ impl Attempt {
         place: &mut Output,
     ) -> Result<Turn, CallError> {
         if self.stage <= Stage::Enter {
-            if let Some(reason) = live.call.signal().reason() {
+            if let Some(reason) = live.call.abort_reason() {
                 return Err(CallError::aborted(reason));
             }
             let room = live.enter();
@@ -145,7 +145,7 @@ fn judge(live: &Live, result: Result<(), CallError>) -> Result<(), CallError> {
     if let Some(violation) = live.severed() {
         return Err(violation.into());
     }
-    if let Some(reason) = live.call.signal().reason() {
+    if let Some(reason) = live.call.abort_reason() {
         return Err(CallError::aborted(reason));
     }
     result
@@ -158,7 +158,7 @@ fn settle(live: &Live, channel: &Channel, room: u32, place: &Output) -> Result<(
         None => CallError::named(ErrorName::EffectFailed, "the channel was closed from inside a sink"),
     })?;
     // A sink that aborts while held tails flow out has not seen all of them.
-    if let Some(reason) = live.call.signal().reason() {
+    if let Some(reason) = live.call.abort_reason() {
         return Err(CallError::aborted(reason));
     }
     let mut checked = false;

@@ -118,17 +118,25 @@ impl Live {
     pub(super) fn leave(&self) {
         if self.open.load(Ordering::Relaxed) {
             self.open.store(false, Ordering::Relaxed);
-            let streamed = self.channel.get().and_then(|channel| {
-                channel.close(self.room());
-                channel.usage()
-            });
-            let usage = streamed.or(self.reported.get());
-            self.reported.clear();
-            self.last.clear();
-            if let Some(usage) = usage {
-                self.last.set(usage);
-                self.total.set(self.total.get().map_or(usage, |total| total.plus(usage)));
+            let channel = self.channel.get();
+            if channel.is_some() || self.reported.is_known() || self.last.is_known() {
+                self.take_down(channel);
             }
+        }
+    }
+
+    #[cold]
+    fn take_down(&self, channel: Option<&Arc<Channel>>) {
+        let streamed = channel.and_then(|channel| {
+            channel.close(self.room());
+            channel.usage()
+        });
+        let usage = streamed.or(self.reported.get());
+        self.reported.clear();
+        self.last.clear();
+        if let Some(usage) = usage {
+            self.last.set(usage);
+            self.total.set(self.total.get().map_or(usage, |total| total.plus(usage)));
         }
     }
 

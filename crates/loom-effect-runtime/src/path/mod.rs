@@ -169,18 +169,20 @@ impl Path {
 /// Tells every admitted hook, last first. A hook that panics is reported and the rest still hear.
 fn after(live: &Live, admitted: usize, outcome: &Outcome<'_>) {
     let runtime = live.runtime();
-    let mut left = admitted;
-    while left > 0 {
+    let mut left = runtime.middlewares.get(..admitted).unwrap_or_default();
+    while !left.is_empty() {
         let told = caught(|| {
-            for middleware in runtime.middlewares.iter().take(left).rev() {
-                left -= 1;
-                live.call.enter_hook(left);
+            for (at, middleware) in left.iter().enumerate().rev() {
+                live.call.enter_hook(at);
                 middleware.after(&live.call, outcome);
             }
         });
-        if told.is_err() {
-            let middleware = runtime.names.middleware(left);
-            runtime.warn(&Warning::AfterPanicked { middleware, tool: live.call.tool() });
+        if told.is_ok() {
+            return;
         }
+        let at = live.call.hook();
+        let middleware = runtime.names.middleware(at);
+        runtime.warn(&Warning::AfterPanicked { middleware, tool: live.call.tool() });
+        left = left.get(..at).unwrap_or_default();
     }
 }

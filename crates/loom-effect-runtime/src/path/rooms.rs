@@ -128,7 +128,7 @@ impl Rooms for RoomSet<'_, '_> {
         self.input
     }
 
-    fn arounds(&self) -> &[Arc<dyn Around>] {
+    fn arounds(&self) -> &[Box<dyn Around>] {
         &self.live.runtime().arounds
     }
 

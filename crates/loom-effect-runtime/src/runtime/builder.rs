@@ -57,11 +57,11 @@ pub enum BuildError {
 #[must_use]
 pub struct RuntimeBuilder<State> {
     tools: Vec<ToolEntry>,
-    authorizer: Option<Arc<dyn Authorizer>>,
-    rewriters: Vec<Arc<dyn InputMiddleware>>,
-    middlewares: Vec<Arc<dyn Middleware>>,
-    inspectors: Vec<Arc<dyn OutputMiddleware>>,
-    arounds: Vec<Arc<dyn Around>>,
+    authorizer: Option<Box<dyn Authorizer>>,
+    rewriters: Vec<Box<dyn InputMiddleware>>,
+    middlewares: Vec<Box<dyn Middleware>>,
+    inspectors: Vec<Box<dyn OutputMiddleware>>,
+    arounds: Vec<Box<dyn Around>>,
     limits: RequestLimits,
     clock: Arc<dyn Clock>,
     on_warn: OnWarn,
@@ -88,15 +88,15 @@ impl RuntimeBuilder<NeedsAuthorizer> {
 
     /// Says who may call.
     pub fn authorizer(self, authorizer: impl Authorizer) -> RuntimeBuilder<Ready> {
-        self.ready(Arc::new(authorizer))
+        self.ready(Box::new(authorizer))
     }
 
     /// Says aloud that every call is allowed.
     pub fn allow_all_calls(self) -> RuntimeBuilder<Ready> {
-        self.ready(Arc::new(AllowAll))
+        self.ready(Box::new(AllowAll))
     }
 
-    fn ready(self, authorizer: Arc<dyn Authorizer>) -> RuntimeBuilder<Ready> {
+    fn ready(self, authorizer: Box<dyn Authorizer>) -> RuntimeBuilder<Ready> {
         RuntimeBuilder {
             tools: self.tools,
             authorizer: Some(authorizer),
@@ -125,25 +125,25 @@ impl<State> RuntimeBuilder<State> {
 
     /// Adds a rewriter of input.
     pub fn input_middleware(mut self, middleware: impl InputMiddleware) -> Self {
-        self.rewriters.push(Arc::new(middleware));
+        self.rewriters.push(Box::new(middleware));
         self
     }
 
     /// Adds pass-through middleware.
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        self.middlewares.push(Arc::new(middleware));
+        self.middlewares.push(Box::new(middleware));
         self
     }
 
     /// Adds an inspector of output. Its delta form is asked for when the runtime is built.
     pub fn output_middleware(mut self, middleware: impl OutputMiddleware) -> Self {
-        self.inspectors.push(Arc::new(middleware));
+        self.inspectors.push(Box::new(middleware));
         self
     }
 
     /// Adds an around; the first added is the outermost.
     pub fn around(mut self, around: impl Around) -> Self {
-        self.arounds.push(Arc::new(around));
+        self.arounds.push(Box::new(around));
         self
     }
 
@@ -192,7 +192,7 @@ impl RuntimeBuilder<Ready> {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             tools: self.tools.into(),
             by_id,
-            authorizer: self.authorizer.unwrap_or_else(|| Arc::new(crate::hook::authorize(deny_all))),
+            authorizer: self.authorizer.unwrap_or_else(|| Box::new(crate::hook::authorize(deny_all))),
             rewriters: self.rewriters.into(),
             middlewares: self.middlewares.into(),
             metered: metered.into(),
@@ -239,12 +239,12 @@ fn is_id(id: &str) -> bool {
     (1..=ID_BYTES_MAX).contains(&id.len()) && !id.contains(['/', '~'])
 }
 
-fn names<T: ?Sized>(hooks: &[Arc<T>], name: impl Fn(&T) -> String) -> Result<Vec<String>, BuildError> {
+fn names<T: ?Sized>(hooks: &[Box<T>], name: impl Fn(&T) -> String) -> Result<Vec<String>, BuildError> {
     caught(|| hooks.iter().map(|hook| name(hook)).collect())
         .map_err(|_| BuildError::Panicked { what: "hook" })
 }
 
-fn metered(hooks: &[Arc<dyn Middleware>]) -> Result<Vec<usize>, BuildError> {
+fn metered(hooks: &[Box<dyn Middleware>]) -> Result<Vec<usize>, BuildError> {
     caught(|| hooks.iter().enumerate().filter(|(_, hook)| hook.meter().is_some()).map(|(at, _)| at).collect())
         .map_err(|_| BuildError::Panicked { what: "middleware" })
 }

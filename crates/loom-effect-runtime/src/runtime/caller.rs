@@ -1,6 +1,7 @@
 //! Runtime and identity in one handle.
 
 use std::any::TypeId;
+use std::future::Future;
 use std::sync::Arc;
 
 use tracing::{Instrument, Span};
@@ -11,7 +12,7 @@ use crate::call::{Call, CallOptions, CallReport, DurableStep};
 use crate::caught::caught;
 use crate::data::{Data, Input, Output, parse};
 use crate::error::CallError;
-use crate::flow::{is_inside, outside, outside_now};
+use crate::flow::{outside, outside_now};
 use crate::identity::Identity;
 use crate::names::ErrorName;
 use crate::path::{Live, Path, Turn, prepare};
@@ -78,15 +79,21 @@ impl std::fmt::Debug for Caller {
 }
 
 /// One call, from resolved tool to result.
-async fn run<I: Data, O: Data>(
+///
+/// Written as blocks that capture, not as `async fn`: those keep each argument twice, and the size of the future is
+/// what moving it costs.
+fn run<I: Data, O: Data>(
     caller: Caller,
     tool: Result<u32, CallError>,
     input: I,
     options: Option<Box<CallOptions>>,
-) -> (Result<O, CallError>, CallReport) {
-    match start(caller, tool, input, options) {
-        Started::Done(result, report) => (result, report),
-        Started::Slow(slow) => finish(slow).await,
+) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
+    async move {
+        let slow = match start(caller, tool, input, options) {
+            Started::Done(result, report) => return (result, report),
+            Started::Slow(slow) => slow,
+        };
+        finish(slow).await
     }
 }
 
@@ -117,64 +124,83 @@ fn start<I: Data, O: Data>(
         Ok(tool) => tool,
         Err(error) => return Started::Done(Err(error), CallReport::default()),
     };
-    if is_inside() && !options.as_ref().is_some_and(|options| options.in_execution) {
-        return Started::Done(Err(inside_flow()), CallReport::default());
-    }
-    let live = Live::new(Call::new(caller, tool, options));
-    if let Some(ended) = ended_before(&live) {
-        return Started::Done(Err(ended), CallReport::default());
-    }
-    let mut slow =
-        Slow { live, path: Path::new(None), input: Input::new(input), place: Output::empty(), turn: None };
-    let entry = slow.live.entry();
-    if entry.input_type != TypeId::of::<I>()
-        || entry.output_type != TypeId::of::<O>()
-        || !slow.live.runtime().rewriters.is_empty()
-        || tracing::enabled!(tracing::Level::DEBUG)
-    {
-        return Started::Slow(slow);
-    }
+    let mut slow = Slow {
+        live: Live::new(Call::new(caller, tool, options)),
+        path: Path::new(None),
+        input: Input::new(input),
+        place: Output::empty(),
+        turn: None,
+    };
     let Slow { live, path, input, place, turn } = &mut slow;
-    let report = outside_now(|| match path.step(live, input, place) {
-        Turn::Done(result) => {
-            let report = path.conclude(live, &result);
-            Some((result, report))
+    let done = outside_now(|inside_flow| {
+        if let Some(ended) = ended_before(live, inside_flow) {
+            return Some((Err(ended), CallReport::default()));
         }
-        stopped => {
-            *turn = Some(stopped);
-            None
+        if !is_plain::<I, O>(live) || tracing::enabled!(tracing::Level::DEBUG) {
+            return None;
+        }
+        match path.step(live, input, place) {
+            Turn::Done(result) => {
+                let report = path.conclude(live, &result);
+                Some((result, report))
+            }
+            stopped => {
+                *turn = Some(stopped);
+                None
+            }
         }
     });
-    match report {
+    match done {
         Some((result, report)) => Started::Done(result.and_then(|()| slow.place.take()), report),
         None => Started::Slow(slow),
     }
 }
 
-/// Runs a call that waits, is traced, or has to be prepared.
-async fn finish<I: Data, O: Data>(slow: Slow<I, O>) -> (Result<O, CallError>, CallReport) {
-    let Slow { live, mut path, mut input, mut place, turn } = slow;
-    let span = span_of(&live);
-    let from = TypeId::of::<I>();
-    let mut coerced = None;
-    if turn.is_none() && (from != live.entry().input_type || !live.runtime().rewriters.is_empty()) {
-        let kept;
-        (coerced, kept) = Box::pin(outside(prepare(&live, &mut input, from)).instrument(span.clone())).await;
-        path = Path::new(kept);
-    }
-    let input: &Input = coerced.as_deref().unwrap_or(&input);
-    let mut other = (live.entry().output_type != TypeId::of::<O>()).then(|| live.entry().effect.new_place());
-    let (result, report) = {
-        let place: &mut Output = other.as_deref_mut().unwrap_or(&mut place);
+/// Whether input and output are of the effect's own types and nobody rewrites the input.
+#[inline]
+fn is_plain<I: Data, O: Data>(live: &Live) -> bool {
+    let entry = live.entry();
+    entry.input_type == TypeId::of::<I>()
+        && entry.output_type == TypeId::of::<O>()
+        && live.runtime().rewriters.is_empty()
+}
+
+/// Runs a call that waits, is traced, or has to be prepared. In its span, where somebody listens.
+fn finish<I: Data, O: Data>(
+    mut slow: Slow<I, O>,
+) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
+    async move {
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            return outside(walk(&mut slow)).await;
+        }
+        let span = span_of(&slow.live);
         let walk = async {
-            let turn = turn.unwrap_or_else(|| path.step(&live, input, place));
-            let result = path.finish(turn, &live, input, place).await;
-            let report = path.conclude(&live, &result);
+            let (result, report) = outside(walk(&mut slow)).await;
+            record(&Span::current(), &result, &report);
             (result, report)
         };
-        outside(walk).instrument(span.clone()).await
+        Box::pin(walk.instrument(span)).await
+    }
+}
+
+async fn walk<I: Data, O: Data>(slow: &mut Slow<I, O>) -> (Result<O, CallError>, CallReport) {
+    let Slow { live, path, input, place, turn } = slow;
+    let live = &*live;
+    let mut coerced = None;
+    if turn.is_none() {
+        let (fitting, kept) = Box::pin(prepare(live, input, TypeId::of::<I>())).await;
+        coerced = fitting;
+        *path = Path::new(kept);
+    }
+    let input: &Input = coerced.as_deref().unwrap_or(input);
+    let mut other = (live.entry().output_type != TypeId::of::<O>()).then(|| live.entry().effect.new_place());
+    let typed: &mut Output = match &mut other {
+        Some(other) => other,
+        None => place,
     };
-    record(&span, &result, &report);
+    let turn = turn.take().unwrap_or_else(|| path.step(live, input, typed));
+    let result = path.finish(turn, live, input, typed).await;
+    let report = path.conclude(live, &result);
     let output = result.and_then(|()| match &other {
         None => place.take(),
         Some(other) => as_json(other),
@@ -182,19 +208,18 @@ async fn finish<I: Data, O: Data>(slow: Slow<I, O>) -> (Result<O, CallError>, Ca
     (output, report)
 }
 
-/// A call that was over before it began.
+/// A call that was over before it began: broken options, an abort, or a bare call from inside a flow (spec row T19).
 #[inline]
-fn ended_before(live: &Live) -> Option<CallError> {
-    let options = live.call.options()?;
-    options.broken.clone().or_else(|| options.signals.reason().map(CallError::aborted))
+fn ended_before(live: &Live, inside_flow: bool) -> Option<CallError> {
+    let Some(options) = live.call.options() else { return inside_flow.then(bare_inside_flow) };
+    if inside_flow && !options.in_execution {
+        return Some(bare_inside_flow());
+    }
+    options.broken.clone().or_else(|| live.call.abort_reason().map(CallError::aborted))
 }
 
 /// The call's span, where somebody listens.
-#[inline]
 fn span_of(live: &Live) -> Span {
-    if !tracing::enabled!(tracing::Level::DEBUG) {
-        return Span::none();
-    }
     tracing::debug_span!(
         "loom.call",
         loom.tool = live.call.tool(),
@@ -205,11 +230,7 @@ fn span_of(live: &Live) -> Span {
     )
 }
 
-#[inline]
-fn record(span: &Span, result: &Result<(), CallError>, report: &CallReport) {
-    if span.is_none() {
-        return;
-    }
+fn record<O>(span: &Span, result: &Result<O, CallError>, report: &CallReport) {
     span.record("loom.attempts", report.attempts);
     if let Err(error) = result {
         span.record("error.type", error.name().as_str());
@@ -227,7 +248,7 @@ fn as_json<O: Data>(place: &Output) -> Result<O, CallError> {
 }
 
 #[cold]
-fn inside_flow() -> CallError {
+fn bare_inside_flow() -> CallError {
     CallError::named(
         ErrorName::EffectModeViolation,
         "a bare transient call was reached from inside a flow: call the effect with `run` or in a decide scope",

@@ -1,7 +1,5 @@
 //! Which kinds of live text every inspector can judge: folded once, at registration.
 
-use std::sync::Arc;
-
 use crate::caught::caught;
 use crate::delta::{DeltaKind, DeltaKinds};
 use crate::hook::OutputMiddleware;
@@ -14,7 +12,7 @@ pub(crate) struct Coverage {
 
 impl Coverage {
     /// Asks every inspector for its form. One that panics covers nothing.
-    pub(super) fn of(inspectors: &[Arc<dyn OutputMiddleware>], names: &[String]) -> Self {
+    pub(super) fn of(inspectors: &[Box<dyn OutputMiddleware>], names: &[String]) -> Self {
         let forms: Vec<_> = inspectors
             .iter()
             .zip(names)

@@ -35,7 +35,8 @@ fn an_abort_gives_the_callers_own_reason_and_drops_the_effect() {
     let sink = Recorder::new();
     let signal = Signal::new();
     let reason: AbortReason = Arc::new(WentAway);
-    let call = runtime.invoke_transient(plan(&runtime), ask("x")).signal(signal.clone()).on_delta_sink(sink.clone());
+    let call =
+        runtime.invoke_transient(plan(&runtime), ask("x")).signal(signal.clone()).on_delta_sink(sink.clone());
     let error = run(abort_while_it_waits(call.into_future(), &signal, Arc::clone(&reason))).unwrap_err();
     assert!(same(&error.abort_reason().unwrap(), &reason));
     assert!(error.abort_reason().unwrap().is::<WentAway>());
@@ -175,7 +176,8 @@ fn whatever_waits_is_ended_by_an_abort() {
             signal.abort_with(WentAway);
             tokio::time::timeout(std::time::Duration::from_secs(2), call).await
         });
-        let error = ended.unwrap_or_else(|_| panic!("{what}: the abort did not end it")).unwrap().unwrap_err();
+        let error =
+            ended.unwrap_or_else(|_| panic!("{what}: the abort did not end it")).unwrap().unwrap_err();
         assert!(error.abort_reason().is_some_and(|reason| reason.is::<WentAway>()), "{what}");
     }
 }
@@ -210,7 +212,9 @@ fn an_abort_while_tails_flow_out_fails_the_call() {
         .build()
         .unwrap();
     let call = runtime.invoke_transient(plan(&runtime), ask("x")).signal(signal);
-    let call = call.on_delta(move |_| drop(raised.abort_with(WentAway)));
+    let call = call.on_delta(move |_| {
+        raised.abort_with(WentAway);
+    });
     let result = run(call.into_future());
     assert!(configured.lines().is_empty(), "the abort was observable before its turn");
     assert!(result.unwrap_err().abort_reason().unwrap().is::<WentAway>());
@@ -224,7 +228,9 @@ fn no_done_after_an_observable_abort() {
     let sink = Recorder::new();
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
-        .middleware(after("aborts", move |_, _| drop(raised.abort_with(WentAway))))
+        .middleware(after("aborts", move |_, _| {
+            raised.abort_with(WentAway);
+        }))
         .effect(Scripted::new([Act::text("a")]))
         .build()
         .unwrap();

@@ -11,8 +11,12 @@ use crate::support::{Act, Log, Recorder, Scripted, ask, plan, run, stubborn};
 fn a_refusal_is_never_run_again() {
     for name in ErrorName::ALL.iter().filter(|name| name.is_refusal()) {
         let effect = Scripted::new([Act::Fail(*name)]);
-        let runtime =
-            EffectRuntime::builder().allow_all_calls().around(stubborn(4)).effect(effect.clone()).build().unwrap();
+        let runtime = EffectRuntime::builder()
+            .allow_all_calls()
+            .around(stubborn(4))
+            .effect(effect.clone())
+            .build()
+            .unwrap();
         let sink = Recorder::new();
         let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone());
         assert_eq!(run(call.into_future()).unwrap_err().name(), *name);
@@ -26,8 +30,12 @@ fn a_refusal_is_never_run_again() {
 fn what_is_no_refusal_may_run_again() {
     for name in ErrorName::ALL.iter().filter(|name| !name.is_refusal()) {
         let effect = Scripted::new([Act::Fail(*name)]).then([Act::answer("x")]);
-        let runtime =
-            EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect.clone()).build().unwrap();
+        let runtime = EffectRuntime::builder()
+            .allow_all_calls()
+            .around(stubborn(2))
+            .effect(effect.clone())
+            .build()
+            .unwrap();
         run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap();
         assert_eq!(effect.executions(), 2, "{name}");
     }

@@ -115,7 +115,12 @@ fn nested_arounds_run_outermost_first() {
         })
     };
     let effect = Scripted::new([Act::answer("x")]);
-    let runtime = plain().around(telling("outer", 2)).around(telling("inner", 2)).effect(effect.clone()).build().unwrap();
+    let runtime = plain()
+        .around(telling("outer", 2))
+        .around(telling("inner", 2))
+        .effect(effect.clone())
+        .build()
+        .unwrap();
     let sink = Recorder::new();
     let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone());
     let (result, report) = run(call.reported());
@@ -205,7 +210,12 @@ fn keep_is_keyed_by_hook() {
         }
         fn after(&self, call: &Call, _: &Outcome<'_>) {
             let other = call.take_kept::<String>();
-            self.2.say(format!("{} {other:?} {:?} {:?}", self.0, call.take_kept::<u32>(), call.take_kept::<u32>()));
+            self.2.say(format!(
+                "{} {other:?} {:?} {:?}",
+                self.0,
+                call.take_kept::<u32>(),
+                call.take_kept::<u32>()
+            ));
         }
     }
     let log = Log::new();

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use loom_effect_runtime::*;
 
 use crate::support::{
-    Act, Answer, Counted, Log, Recorder, Scripted, ask, form, inspect_with, metered, plan, run, sever_on, stubborn,
+    Act, Answer, Counted, Log, Recorder, Scripted, ask, form, inspect_with, metered, plan, run, sever_on,
+    stubborn,
 };
 
 const WORDS: &str = "streaming disabled: inspects output without a delta form";
@@ -69,11 +70,8 @@ fn guards_and_meters_still_run_in_a_blind_stream() {
 /// D10: coverage is per kind: a form over text blinds the other kinds, and no more than them.
 #[test]
 fn coverage_is_folded_per_kind() {
-    let everything = [
-        Act::write(Lane::REASONING, "hm"),
-        Act::write(Lane::tool_arguments(0), "{}"),
-        Act::text("a"),
-    ];
+    let everything =
+        [Act::write(Lane::REASONING, "hm"), Act::write(Lane::tool_arguments(0), "{}"), Act::text("a")];
     let lines = |covered: DeltaKinds, wants: DeltaKinds| {
         let warnings = Log::new();
         let log = warnings.clone();
@@ -111,7 +109,10 @@ fn without_a_sink_there_is_nothing_to_warn_of() {
         .effect(Scripted::new([Act::text("secret")]))
         .build()
         .unwrap();
-    assert_eq!(run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap().text, "[redacted]");
+    assert_eq!(
+        run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap().text,
+        "[redacted]"
+    );
     assert!(!warned.load(Ordering::SeqCst));
 }
 
@@ -165,7 +166,8 @@ fn guards_are_fresh_per_attempt_and_finish_on_success_only() {
         .effect(effect)
         .build()
         .unwrap();
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future()).unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future())
+        .unwrap();
     assert_eq!(counted.figures(), [3, 4, 2]);
 }
 
@@ -185,7 +187,8 @@ fn guards_run_in_registration_order() {
     let shout = || inspect_with(form(DeltaKinds::ALL, || Shout));
     let call = |builder: RuntimeBuilder<Ready>| {
         let runtime = builder.effect(Scripted::new([Act::text("word"), Act::Unstated])).build().unwrap();
-        run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future()).is_ok()
+        run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future())
+            .is_ok()
     };
     let plain = || EffectRuntime::builder().allow_all_calls();
     assert!(!call(plain().output_middleware(shout()).output_middleware(inspect_with(sever_on("WORD")))));

@@ -105,12 +105,12 @@ fn every_delivery_names_its_call() {
     let view = Arc::clone(&seen);
     let sink = SinkThat(move |call: &CallRef<'_>, _: &EffectDelta<'_>| {
         let key = call.call_key.map(ToString::to_string);
-        view.lock().unwrap().push((
-            format!("{} {} {key:?} {}", call.execution_id, call.step_id, call.attempt),
-            call.number,
-        ));
+        view.lock()
+            .unwrap()
+            .push((format!("{} {} {key:?} {}", call.execution_id, call.step_id, call.attempt), call.number));
     });
-    let effect = Scripted::new([Act::text("a"), Act::Fail(ErrorName::Provider)]).then([Act::text("b")]).sink(sink);
+    let effect =
+        Scripted::new([Act::text("a"), Act::Fail(ErrorName::Provider)]).then([Act::text("b")]).sink(sink);
     let runtime =
         EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect).build().unwrap();
     let caller = runtime.caller(Identity::execution(Principal::new("ada"), RunAs::new("flow", "e1")));
@@ -130,9 +130,12 @@ fn every_delivery_names_its_call() {
     let expected = [
         [format!("e1 plan {key} 1"), format!("e1 plan {key} 2"), format!("e1 plan {key} 2")],
         ["e1 step-7 None 1", "e1 step-7 None 2", "e1 step-7 None 2"].map(str::to_owned),
-        ["transient:mine plan None 1", "transient:mine plan None 2", "transient:mine plan None 2"].map(str::to_owned),
-        ["transient:plan plan None 1", "transient:plan plan None 2", "transient:plan plan None 2"].map(str::to_owned),
-        ["transient:plan plan None 1", "transient:plan plan None 2", "transient:plan plan None 2"].map(str::to_owned),
+        ["transient:mine plan None 1", "transient:mine plan None 2", "transient:mine plan None 2"]
+            .map(str::to_owned),
+        ["transient:plan plan None 1", "transient:plan plan None 2", "transient:plan plan None 2"]
+            .map(str::to_owned),
+        ["transient:plan plan None 1", "transient:plan plan None 2", "transient:plan plan None 2"]
+            .map(str::to_owned),
     ];
     assert_eq!(names, expected.concat());
     let distinct: std::collections::BTreeSet<u64> = numbers.iter().copied().collect();

@@ -79,7 +79,11 @@ fn nobody_else_is_served() {
         let what = format!("{identity:?}");
         let caller = runtime.caller(identity);
         let error = run(caller.invoke_transient("plan", ask("x")).into_future()).expect_err(&what);
-        assert_eq!((error.name(), error.rule()), (ErrorName::CapabilityDenied, Some("kept.identity")), "{what}");
+        assert_eq!(
+            (error.name(), error.rule()),
+            (ErrorName::CapabilityDenied, Some("kept.identity")),
+            "{what}"
+        );
     }
     let caller = runtime.caller(principal("ada"));
     for call in [

@@ -20,9 +20,8 @@ fn text(choice: u32, block: u32) -> Lane {
 /// D20: a sink gets text unless it asks for more, and what it asks for alone.
 #[test]
 fn a_sink_gets_what_it_asks_for() {
-    let acts = || {
-        vec![Act::write(Lane::REASONING, "hm"), Act::text("a"), Act::write(Lane::tool_arguments(2), "{}")]
-    };
+    let acts =
+        || vec![Act::write(Lane::REASONING, "hm"), Act::text("a"), Act::write(Lane::tool_arguments(2), "{}")];
     let lines = |wants| {
         let runtime = guarded(Counted::default().form(DeltaKinds::ALL), acts());
         let sink = Recorder::new().wanting(wants);
@@ -105,7 +104,8 @@ fn the_number_of_lanes_is_bounded() {
         let mut acts: Vec<Act> = lanes.into_iter().map(|lane| Act::write(lane, "x")).collect();
         acts.push(Act::Unstated);
         let runtime = guarded(Counted::default().form(DeltaKinds::ALL), acts);
-        run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).map_err(|error| error.rule().map(str::to_owned))
+        run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future())
+            .map_err(|error| error.rule().map(str::to_owned))
     };
     let tools = |count: u32| (0..count).map(|n| Lane::tool_arguments(n * 1_000_003)).collect::<Vec<_>>();
     assert!(attempt(tools(64)).is_ok());
@@ -120,6 +120,8 @@ fn lanes_begin_again_with_the_attempt() {
     use crate::support::stubborn;
     let all = || (0..60).map(|n| Act::write(text(1, n), "x"));
     let effect = Scripted::new(all().chain([Act::Fail(ErrorName::Provider)])).then(all());
-    let runtime = EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect).build().unwrap();
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future()).unwrap();
+    let runtime =
+        EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect).build().unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future())
+        .unwrap();
 }

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::*;
 
-use crate::support::{Act, Counted, Log, Recorder, Scripted, ask, inspect_with, metered, plan, run, stubborn};
+use crate::support::{
+    Act, Counted, Log, Recorder, Scripted, ask, inspect_with, metered, plan, run, stubborn,
+};
 
 /// D16: a late writer of attempt 1, during attempt 2, reaches no sink, guard or meter, and cannot end it either.
 #[test]
@@ -13,18 +15,19 @@ fn a_late_writer_reaches_nothing_of_the_next_attempt() {
     let late = Arc::clone(&pumps);
     let (counted, log) = (Counted::default(), Log::new());
     let (sink, configured) = (Recorder::new(), Recorder::new());
-    let effect = Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Fail(ErrorName::Provider)])
-        .then([
-            Act::text("tw"),
-            Act::with(move |_| {
-                let pump = late.lock().unwrap()[0].clone();
-                assert!(matches!(pump.text("LATE"), Err(Stopped::Closed)));
-                assert!(matches!(pump.write(Lane::tool_arguments(1), "LATE"), Err(Stopped::Closed)));
-                pump.end(Some(Usage::new(99, 99)));
-            }),
-            Act::text("o"),
-        ])
-        .sink(configured.clone());
+    let effect =
+        Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Fail(ErrorName::Provider)])
+            .then([
+                Act::text("tw"),
+                Act::with(move |_| {
+                    let pump = late.lock().unwrap()[0].clone();
+                    assert!(matches!(pump.text("LATE"), Err(Stopped::Closed)));
+                    assert!(matches!(pump.write(Lane::tool_arguments(1), "LATE"), Err(Stopped::Closed)));
+                    pump.end(Some(Usage::new(99, 99)));
+                }),
+                Act::text("o"),
+            ])
+            .sink(configured.clone());
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .middleware(metered(1000, &log))
@@ -49,8 +52,9 @@ fn between_two_attempts_a_late_writer_reaches_nothing() {
     let pumps: Arc<Mutex<Vec<Deltas>>> = Arc::default();
     let late = Arc::clone(&pumps);
     let sink = Recorder::new();
-    let effect = Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Fail(ErrorName::Provider)])
-        .then([Act::text("two")]);
+    let effect =
+        Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Fail(ErrorName::Provider)])
+            .then([Act::text("two")]);
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .around(around("waits", move |_, mut next| {
@@ -64,7 +68,8 @@ fn between_two_attempts_a_late_writer_reaches_nothing() {
         .effect(effect)
         .build()
         .unwrap();
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future()).unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future())
+        .unwrap();
     assert_eq!(sink.lines(), ["one", "<reset 2>", "two", "<done>"]);
 }
 
@@ -74,10 +79,8 @@ async fn a_timed_out_attempt_is_latched_and_dropped() {
     let pumps: Arc<Mutex<Vec<Deltas>>> = Arc::default();
     let late = Arc::clone(&pumps);
     let sink = Recorder::new();
-    let effect = Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Park]).then([
-        Act::with(move |_| assert!(late.lock().unwrap()[0].text("LATE").is_err())),
-        Act::text("two"),
-    ]);
+    let effect = Scripted::new([Act::Pump(Arc::clone(&pumps)), Act::text("one"), Act::Park])
+        .then([Act::with(move |_| assert!(late.lock().unwrap()[0].text("LATE").is_err())), Act::text("two")]);
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .around(around("timeout", |_, mut next| {

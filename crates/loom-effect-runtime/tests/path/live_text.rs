@@ -44,7 +44,9 @@ fn a_redaction_that_does_the_same_live_keeps_the_stream() {
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .output_middleware(inspect("redactor", replace('l', '*'), |_, output| {
-            output.edit(|json| json["text"] = json["text"].as_str().unwrap().replace('l', "*").into()).unwrap();
+            output
+                .edit(|json| json["text"] = json["text"].as_str().unwrap().replace('l', "*").into())
+                .unwrap();
             Step::Go
         }))
         .effect(Scripted::new([Act::text("hello "), Act::text("world")]))
@@ -70,7 +72,8 @@ fn every_difference_counts() {
 #[test]
 fn an_effect_that_states_no_live_text_is_unchecked() {
     let sink = Recorder::new();
-    let report = followed(&over(Scripted::new([Act::text("a"), Act::answer("z"), Act::Unstated])), &sink).unwrap();
+    let report =
+        followed(&over(Scripted::new([Act::text("a"), Act::answer("z"), Act::Unstated])), &sink).unwrap();
     assert!(report.streamed && !report.checked);
     assert_eq!(sink.lines(), ["a", "<done>"]);
 }
@@ -110,7 +113,8 @@ fn a_pump_that_was_not_joined_is_caught() {
 fn a_mismatch_may_be_retried() {
     let sink = Recorder::new();
     let effect = Scripted::new([Act::text("a"), Act::answer("z")]).then([Act::text("b")]);
-    let runtime = EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect).build().unwrap();
+    let runtime =
+        EffectRuntime::builder().allow_all_calls().around(stubborn(2)).effect(effect).build().unwrap();
     assert_eq!(followed(&runtime, &sink).unwrap().attempts, 2);
     assert_eq!(sink.lines(), ["a", "<reset 2>", "b", "<done>"]);
 }

@@ -26,7 +26,10 @@ fn keyed() -> (EffectRuntime, Arc<Mutex<Vec<MemoKey>>>) {
     (runtime, keys)
 }
 
-fn call<T: ToolRef<crate::support::Ask>>(runtime: &EffectRuntime, tool: T) -> CallBuilder<impl Launch<Out = T::Out> + use<T>> {
+fn call<T: ToolRef<crate::support::Ask>>(
+    runtime: &EffectRuntime,
+    tool: T,
+) -> CallBuilder<impl Launch<Out = T::Out> + use<T>> {
     runtime.invoke_transient(tool, ask("x"))
 }
 
@@ -56,7 +59,8 @@ fn signal_and_sink_are_not_in_the_key() {
 fn whatever_decides_who_may_see_is_in_the_key() {
     let (runtime, keys) = keyed();
     let ada = || Principal::new("ada");
-    let delegated = |issuer: &str, tools: &[&str]| ada().with_delegation(Delegation::new(issuer, tools.iter().copied()));
+    let delegated =
+        |issuer: &str, tools: &[&str]| ada().with_delegation(Delegation::new(issuer, tools.iter().copied()));
     let principals = [
         ada(),
         Principal::new("eve"),

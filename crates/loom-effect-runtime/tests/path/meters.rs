@@ -5,14 +5,17 @@ use std::sync::Arc;
 use loom_effect_runtime::*;
 
 use crate::support::hooks::Budget;
-use crate::support::{Act, Counted, Log, Recorder, Scripted, ask, inspect_with, metered, plan, run, stubborn};
+use crate::support::{
+    Act, Counted, Log, Recorder, Scripted, ask, inspect_with, metered, plan, run, stubborn,
+};
 
 /// D7: the breaching delta reaches no guard and no sink, and the call fails with the meter's violation.
 #[test]
 fn a_meter_severs_before_delivery() {
     let (log, guards) = (Log::new(), Counted::default());
     let (sink, configured) = (Recorder::new(), Recorder::new());
-    let effect = Scripted::new([Act::text("four"), Act::text("five!"), Act::text("six")]).sink(configured.clone());
+    let effect =
+        Scripted::new([Act::text("four"), Act::text("five!"), Act::text("six")]).sink(configured.clone());
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .middleware(metered(8, &log))

@@ -102,7 +102,8 @@ fn messages_quote_nobody() {
 /// T11: a typed failure keeps channel and payload, in its serde form too.
 #[test]
 fn a_typed_failure_crosses_as_itself() {
-    let failure = TypedFailure::new(FailureChannel::SHAPE_DRIFT, serde_json::json!({"expected": "a", "actual": "b"}));
+    let failure =
+        TypedFailure::new(FailureChannel::SHAPE_DRIFT, serde_json::json!({"expected": "a", "actual": "b"}));
     let error = CallError::from(failure.clone());
     assert_eq!((error.name(), error.is_refusal()), (ErrorName::TypedFailure, false));
     assert_eq!(error.typed_failure(), Some(&failure));

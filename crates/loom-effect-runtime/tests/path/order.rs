@@ -29,14 +29,22 @@ fn who_may_not_call_a_tool_learns_nothing_of_it() {
         .build()
         .unwrap();
     let error = run(runtime.invoke_transient("plan", ask("x")).into_future()).unwrap_err();
-    assert_eq!(error.name(), ErrorName::CapabilityDenied, "a rewriter's refusal is told to the authorised only");
+    assert_eq!(
+        error.name(),
+        ErrorName::CapabilityDenied,
+        "a rewriter's refusal is told to the authorised only"
+    );
     let runtime = denying()
         .input_middleware(rewrite("panics", |_, _| panic!("scripted")))
         .effect(effect())
         .build()
         .unwrap();
     let error = run(runtime.invoke_transient("plan", ask("x")).into_future()).unwrap_err();
-    assert_eq!(error.name(), ErrorName::CapabilityDenied, "a rewriter's panic is told to the authorised only");
+    assert_eq!(
+        error.name(),
+        ErrorName::CapabilityDenied,
+        "a rewriter's panic is told to the authorised only"
+    );
 }
 
 /// D2: the authorizer sees the raw input where it does not fit, and the coerced one where it does.

@@ -74,7 +74,8 @@ where
 fn a_panic_in_an_inputs_serialize_refuses() {
     let runtime = echo();
     let tool = runtime.tool::<Trap, Trap>("echo").unwrap();
-    let error = outcome(async move { runtime.invoke_transient(tool, Trap::new("serialize")).await.map(drop) });
+    let error =
+        outcome(async move { runtime.invoke_transient(tool, Trap::new("serialize")).await.map(drop) });
     assert!(error.is_err());
 }
 
@@ -177,7 +178,8 @@ fn a_panic_in_the_clock_refuses_the_waiting_step() {
             .build()
             .unwrap();
         let runtime = Arc::new(runtime);
-        let error = outcome(async move { runtime.invoke_transient(plan(&runtime), ask("x")).await.map(drop) });
+        let error =
+            outcome(async move { runtime.invoke_transient(plan(&runtime), ask("x")).await.map(drop) });
         assert!(error.unwrap_err().is_refusal(), "{at}");
         assert_eq!(effect.executions(), 0);
     }

@@ -115,7 +115,8 @@ fn a_panic_in_a_rewriter_refuses() {
 /// D10: a panic in an inspector refuses the output, sync and waiting.
 #[test]
 fn a_panic_in_an_inspector_refuses() {
-    let (error, executions) = failed(plain().output_middleware(inspect("panics", pass(), |_, _| panic!("scripted"))));
+    let (error, executions) =
+        failed(plain().output_middleware(inspect("panics", pass(), |_, _| panic!("scripted"))));
     assert_eq!((error.rule(), executions), (Some("panics.panicked"), 1));
     struct Waits;
     impl OutputMiddleware for Waits {
@@ -201,7 +202,11 @@ fn a_panic_in_the_effect_fails_the_call() {
             assert_ne!(self.0, "ready");
             None
         }
-        fn execute(&self, n: &u8, _: &EffectContext<'_>) -> impl Future<Output = Result<u8, CallError>> + Send {
+        fn execute(
+            &self,
+            n: &u8,
+            _: &EffectContext<'_>,
+        ) -> impl Future<Output = Result<u8, CallError>> + Send {
             assert_ne!(self.0, "execute");
             let (n, at) = (*n, self.0);
             async move {

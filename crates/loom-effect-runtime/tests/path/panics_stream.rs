@@ -217,7 +217,8 @@ fn a_panic_on_reset_or_done_is_isolated() {
         let configured = Recorder::new();
         let warnings = Log::new();
         let told = warnings.clone();
-        let effect = Scripted::new([Act::Fail(ErrorName::Provider)]).then([Act::text("a")]).sink(configured.clone());
+        let effect =
+            Scripted::new([Act::Fail(ErrorName::Provider)]).then([Act::text("a")]).sink(configured.clone());
         let runtime = plain()
             .on_warn(move |warning| told.say(warning))
             .around(stubborn(2))

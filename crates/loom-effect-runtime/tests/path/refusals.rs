@@ -231,8 +231,7 @@ fn every_refusal_is_the_same_with_and_without_a_sink() {
 fn an_admitted_call_gives_the_same_with_and_without_a_sink() {
     let attempt = |sink| {
         let effect = Scripted::new([Act::text("a"), Act::text("b")]);
-        let runtime =
-            EffectRuntime::builder().allow_all_calls().effect(effect.clone()).build().unwrap();
+        let runtime = EffectRuntime::builder().allow_all_calls().effect(effect.clone()).build().unwrap();
         let output = run(plain(&runtime, sink)).unwrap();
         (output, effect.executions())
     };

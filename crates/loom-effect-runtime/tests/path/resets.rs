@@ -20,7 +20,8 @@ fn the_reset_is_eager() {
         .then([Act::with(move |cx| two.say(format!("runs {}", cx.attempt())))])
         .sink(Recorder::into_log(&log, "configured "));
     let runtime = retried(effect, 2);
-    let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::into_log(&log, "call "));
+    let call =
+        runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::into_log(&log, "call "));
     let (result, report) = run(call.reported());
     result.unwrap();
     assert_eq!(log.lines(), ["runs 1", "call <reset 2>", "configured <reset 2>", "runs 2"]);
@@ -41,7 +42,8 @@ fn a_configured_sink_alone_is_reset() {
 #[test]
 fn held_text_of_a_failed_attempt_is_dropped() {
     let sink = Recorder::new();
-    let effect = Scripted::new([Act::text("abcdef"), Act::Fail(ErrorName::Provider)]).then([Act::text("uvwxyz")]);
+    let effect =
+        Scripted::new([Act::text("abcdef"), Act::Fail(ErrorName::Provider)]).then([Act::text("uvwxyz")]);
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .output_middleware(inspect_with(hold_back(4)))
@@ -49,7 +51,8 @@ fn held_text_of_a_failed_attempt_is_dropped() {
         .effect(effect)
         .build()
         .unwrap();
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future()).unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future())
+        .unwrap();
     assert_eq!(sink.lines(), ["ab", "<reset 2>", "uv", "wxyz", "<done>"]);
 }
 
@@ -65,7 +68,8 @@ fn guards_do_not_see_the_text_of_an_older_attempt() {
         .build()
         .unwrap();
     let sink = Recorder::new();
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future()).unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).into_future())
+        .unwrap();
     assert_eq!(sink.fold(), "ret");
 }
 
@@ -98,7 +102,8 @@ fn an_effect_that_is_not_repeatable_runs_again_only_before_its_first_delta() {
     let fail = || Act::Fail(ErrorName::Provider);
     let before = Scripted::new([fail()]).then([Act::text("a")]).once_only();
     let runtime = retried(before.clone(), 2);
-    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future()).unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future())
+        .unwrap();
     assert_eq!(before.executions(), 2);
     let after = Scripted::new([Act::text("a"), fail()]).then([Act::text("b")]).once_only();
     let runtime = retried(after.clone(), 2);

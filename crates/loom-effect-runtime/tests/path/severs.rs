@@ -29,7 +29,9 @@ fn is_the_violation(error: &CallError) {
 /// D15: swallowed, ignored, parked for ever, mapped or panicked over: the call fails with the violation, unretried.
 #[test]
 fn a_sever_cannot_be_swallowed() {
-    let mapped = Act::with(|cx| drop(cx.deltas().text("secret").map_err(|_| CallError::named(ErrorName::Provider, ""))));
+    let mapped = Act::with(|cx| {
+        drop(cx.deltas().text("secret").map_err(|_| CallError::named(ErrorName::Provider, "")))
+    });
     let cases: [(&str, Vec<Act>, usize); 6] = [
         ("propagated", vec![Act::text("secret")], 0),
         ("swallowed and answered", vec![Act::swallow("secret"), Act::answer("fine")], 0),
@@ -48,7 +50,11 @@ fn a_sever_cannot_be_swallowed() {
         let (result, report) = run(call.reported());
         is_the_violation(&result.unwrap_err());
         assert_eq!((effect.executions(), effect.dropped()), (1, dropped), "{what}");
-        assert_eq!((sink.lines(), configured.lines()), (vec!["a ".to_owned()], vec!["a ".to_owned()]), "{what}");
+        assert_eq!(
+            (sink.lines(), configured.lines()),
+            (vec!["a ".to_owned()], vec!["a ".to_owned()]),
+            "{what}"
+        );
         assert_eq!((report.attempts, report.streamed), (1, false), "{what}");
     }
 }
@@ -90,13 +96,16 @@ fn a_sever_from_a_pump_wakes_the_call_and_drops_the_effect() {
 fn a_severed_channel_stays_severed() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let out = Arc::clone(&seen);
-    let effect = Scripted::new([Act::text("a "), Act::with(move |cx| {
-        let other = cx.deltas();
-        for text in ["secret", "fine", "also fine"] {
-            out.lock().unwrap().push(cx.deltas().text(text).unwrap_err().to_string());
-        }
-        out.lock().unwrap().push(other.write(Lane::REASONING, "x").unwrap_err().to_string());
-    })]);
+    let effect = Scripted::new([
+        Act::text("a "),
+        Act::with(move |cx| {
+            let other = cx.deltas();
+            for text in ["secret", "fine", "also fine"] {
+                out.lock().unwrap().push(cx.deltas().text(text).unwrap_err().to_string());
+            }
+            out.lock().unwrap().push(other.write(Lane::REASONING, "x").unwrap_err().to_string());
+        }),
+    ]);
     let runtime = severing(effect);
     is_the_violation(&run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap_err());
     assert_eq!(*seen.lock().unwrap(), ["the stream was severed"; 4]);
@@ -164,7 +173,8 @@ fn an_around_cannot_hide_a_sever() {
             })
         })
     };
-    let plain = || EffectRuntime::builder().allow_all_calls().output_middleware(inspect_with(sever_on("secret")));
+    let plain =
+        || EffectRuntime::builder().allow_all_calls().output_middleware(inspect_with(sever_on("secret")));
     for builder in [
         plain().around(maps(ErrorName::Provider)),
         plain().around(maps(ErrorName::DeadlineExceeded)),
@@ -223,7 +233,11 @@ fn after_a_sever_nothing_runs_and_nothing_is_served() {
                         let again = next.run().await.unwrap_err();
                         let kept = slot.lock().unwrap().clone().unwrap();
                         let served = next.serve(&kept).unwrap_err();
-                        seen.lock().unwrap().extend([first.to_string(), again.to_string(), served.to_string()]);
+                        seen.lock().unwrap().extend([
+                            first.to_string(),
+                            again.to_string(),
+                            served.to_string(),
+                        ]);
                         return Err(again);
                     }
                 };
@@ -237,7 +251,8 @@ fn after_a_sever_nothing_runs_and_nothing_is_served() {
         .unwrap();
     run(runtime.invoke_transient("plan", ask("x")).into_future()).unwrap();
     let sink = Recorder::new();
-    let error = run(runtime.invoke_transient("leaky", ask("x")).on_delta_sink(sink.clone()).into_future()).unwrap_err();
+    let error = run(runtime.invoke_transient("leaky", ask("x")).on_delta_sink(sink.clone()).into_future())
+        .unwrap_err();
     is_the_violation(&error);
     let errors = errors.lock().unwrap();
     assert!(errors.iter().all(|text| *text == errors[0] && text.contains("word")), "{errors:?}");

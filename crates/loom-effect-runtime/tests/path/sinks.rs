@@ -21,7 +21,8 @@ fn warned(effect: Scripted, log: &Log) -> EffectRuntime {
 #[test]
 fn both_sinks_fire_and_the_per_call_one_is_first() {
     let log = Log::new();
-    let effect = Scripted::new([Act::text("a"), Act::text("b")]).sink(Recorder::into_log(&log, "configured "));
+    let effect =
+        Scripted::new([Act::text("a"), Act::text("b")]).sink(Recorder::into_log(&log, "configured "));
     let runtime = warned(effect, &log);
     let call = runtime.invoke_transient(plan(&runtime), ask("x"));
     run(call.on_delta_sink(Recorder::into_log(&log, "call ")).into_future()).unwrap();
@@ -190,7 +191,8 @@ fn a_sink_that_writes_back_is_refused() {
 /// D6: a sink that drops the last owner of the call ends it: the other sink gets nothing more, nothing deadlocks.
 #[test]
 fn a_sink_that_drops_the_call_ends_it() {
-    type Slot = Arc<Mutex<Option<futures::future::BoxFuture<'static, Result<crate::support::Answer, CallError>>>>>;
+    type Slot =
+        Arc<Mutex<Option<futures::future::BoxFuture<'static, Result<crate::support::Answer, CallError>>>>>;
     let slot: Slot = Arc::default();
     let pumps: Arc<Mutex<Vec<Deltas>>> = Arc::default();
     let configured = Recorder::new();

@@ -24,7 +24,8 @@ fn errors_and_steps_are_small() {
 #[test]
 fn the_future_of_a_call_is_small() {
     let runtime = EffectRuntime::builder().allow_all_calls().effect(Scripted::new([])).build().unwrap();
-    let typed = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future();
+    let typed =
+        runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new()).into_future();
     let by_id = runtime.invoke_transient("plan", ask("x")).into_future();
     let sizes = [std::mem::size_of_val(&typed), std::mem::size_of_val(&by_id)];
     assert!(sizes.iter().all(|size| *size <= CALL_FUTURE_BYTES_MAX), "{sizes:?}");

@@ -74,12 +74,16 @@ fn empty_text_is_no_delta() {
 #[test]
 fn other_kinds_say_their_kind() {
     let lane = Lane::tool_arguments(3);
-    let forms = forms(Scripted::new([Act::write(Lane::REASONING, "hm"), Act::write(lane, "{"), Act::answer("")]));
+    let forms =
+        forms(Scripted::new([Act::write(Lane::REASONING, "hm"), Act::write(lane, "{"), Act::answer("")]));
     let keys = |form: &str| {
         let object: serde_json::Value = serde_json::from_str(form).unwrap();
         object.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(forms[..2].iter().map(|form| keys(form)).collect::<Vec<_>>(), ["delta kind", "block delta kind"]);
+    assert_eq!(
+        forms[..2].iter().map(|form| keys(form)).collect::<Vec<_>>(),
+        ["delta kind", "block delta kind"]
+    );
 }
 
 /// D3: what is kept of a delta is as tainted as it was.

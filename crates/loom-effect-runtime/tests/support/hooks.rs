@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use loom_effect_runtime::{
-    Around, Call, CallInfo, DeltaForm, DeltaKind, Input, Meter, MeterForm, Middleware, Outcome, OutputMiddleware, Step,
-    Violation, around, inspect,
+    Around, Call, CallInfo, DeltaForm, DeltaKind, Input, Meter, MeterForm, Middleware, Outcome,
+    OutputMiddleware, Step, Violation, around, inspect,
 };
 
 use super::{Log, pass};

@@ -105,10 +105,8 @@ pub(super) struct WireUsage {
 impl WireUsage {
     /// What it says, unless it says nothing.
     pub(super) fn said(self) -> Option<Usage> {
-        let usage = Usage {
-            input_tokens: value(self.prompt_tokens),
-            output_tokens: value(self.completion_tokens),
-        };
+        let usage =
+            Usage { input_tokens: value(self.prompt_tokens), output_tokens: value(self.completion_tokens) };
         (usage != Usage::default()).then_some(usage)
     }
 }

@@ -153,7 +153,10 @@ async fn usage_is_found_wherever_it_stands_and_never_invented() {
         ),
         (vec![json!({"choices": [{"delta": {}, "usage": tokens(3, 4)}]})], usage(3, 4)),
         (vec![json!({"x_groq": {"usage": tokens(5, 6)}, "usage": null})], usage(5, 6)),
-        (vec![json!({"usage": {"completion_tokens": 0}})], Some(Usage { input_tokens: None, output_tokens: Some(0) })),
+        (
+            vec![json!({"usage": {"completion_tokens": 0}})],
+            Some(Usage { input_tokens: None, output_tokens: Some(0) }),
+        ),
         (vec![json!({"usage": "none"}), json!({"usage": {"prompt_tokens": "many"}}), json!({})], None),
     ] {
         let (chunks, error) = chunks_of(&[vec![end()], events.clone()].concat()).await;

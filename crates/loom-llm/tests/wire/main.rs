@@ -1,4 +1,5 @@
-//! The decoder, the dialect and the transport against a scripted peer on loopback and recorded provider streams.
+//! The decoder, the dialect, the transport and the governed effect against a scripted peer on loopback and recorded
+//! provider streams.
 
 #[cfg(test)]
 mod collecting;
@@ -6,6 +7,8 @@ mod collecting;
 mod dialect;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod governed;
 #[cfg(test)]
 mod hang_up;
 #[cfg(test)]

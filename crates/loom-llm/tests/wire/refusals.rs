@@ -159,7 +159,9 @@ async fn a_connection_that_is_reset_is_not_a_reply_and_is_not_tried_again() {
 fn a_key_does_not_leave_this_machine_in_the_clear_unless_that_is_allowed_aloud() {
     let keyed = |url: &str| HttpConfig::new(url).with_key(ApiKey::new("sk-secret").unwrap());
     let refused = |config| OpenAiCompatible::new("p", config).map(drop).err();
-    for url in ["http://host/v1", "http://10.0.0.1:8080/v1", "http://localhost.evil.test/v1", "http://[fe80::1]/"] {
+    for url in
+        ["http://host/v1", "http://10.0.0.1:8080/v1", "http://localhost.evil.test/v1", "http://[fe80::1]/"]
+    {
         assert_eq!(refused(keyed(url)), Some(ConfigError::KeyInTheClear), "{url}");
         assert_eq!(refused(keyed(url).allow_plain_http()), None, "{url}");
         assert_eq!(refused(HttpConfig::new(url)), None, "{url}");

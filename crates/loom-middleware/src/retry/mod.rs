@@ -5,11 +5,10 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, Either, select};
+use futures::future::BoxFuture;
 use loom_effect_runtime::{Around, Call, CallError, ErrorName, Next, Opaque};
 
 use jitter::Seeds;
@@ -28,7 +27,7 @@ use policy::{Backoff, is_passing};
 ///
 /// # Contract
 /// Each further attempt begins with a reset to every sink (spec row D11). The pause runs on the runtime's clock;
-/// where that has no timer nothing is retried. An abort ends the pause with the aborter's own error.
+/// where that has no timer nothing is retried, since a retry without a pause is a busy loop. An abort ends the pause.
 ///
 /// # Panics
 /// Never by itself; a panic in the closure given to [`Retry::when`] refuses the call.
@@ -92,9 +91,10 @@ impl Retry {
                 return Err(failure);
             }
             let jitter = jitter.get_or_insert_with(|| self.seeds.of(call));
-            if !rest(call, self.backoff.delay(failed, jitter.draw())).await? {
+            let Some(pause) = call.sleep(self.backoff.delay(failed, jitter.draw())) else {
                 return Err(failure);
-            }
+            };
+            pause.await;
             failure = match next.run().await {
                 Ok(proof) => return Ok(proof),
                 // Nothing ran: what the caller should hear of is the attempt that did.
@@ -128,14 +128,5 @@ impl std::fmt::Debug for Retry {
             .field("attempts", &self.attempts)
             .field("backoff", &self.backoff)
             .finish_non_exhaustive()
-    }
-}
-
-/// Rests before the next attempt. False where the runtime's clock has no timer: an unpaced retry is a busy loop.
-async fn rest(call: &Call, delay: Duration) -> Result<bool, CallError> {
-    let Some(timer) = call.sleep(delay) else { return Ok(false) };
-    match select(pin!(call.signal().aborted()), timer).await {
-        Either::Left((reason, _)) => Err(CallError::aborted(reason)),
-        Either::Right(((), _)) => Ok(true),
     }
 }

@@ -109,6 +109,6 @@ impl Engine {
 }
 
 /// The bound on a history, as the failure that ends the execution.
-pub(crate) fn history_full() -> CallError {
+pub(super) fn history_full() -> CallError {
     CallError::from(Refusal::quota("history"))
 }

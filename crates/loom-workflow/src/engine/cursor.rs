@@ -62,7 +62,8 @@ impl Engine {
         self.slots.values().filter(|slot| matches!(slot.state, State::Asked(_)))
     }
 
-    fn differs(&self, record: &Record, got: String) -> Box<Nondeterminism> {
+    /// The mismatch of a flow that does something else than `record` says.
+    pub(crate) fn differs(&self, record: &Record, got: String) -> Box<Nondeterminism> {
         let revision = self.revision.to_string();
         Box::new(Nondeterminism { seq: record.seq, expected: told(record), got, revision })
     }

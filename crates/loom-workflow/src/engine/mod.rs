@@ -26,7 +26,9 @@ use serde_json::Value;
 
 pub(crate) use completions::{Ending, StepResult};
 pub(crate) use cursor::Advance;
-pub(crate) use driver::{Drive, Driver};
+pub use driver::CANCEL_GRACE;
+pub(crate) use driver::{Drive, Driver, FlowPoll, Stop};
+use asks::history_full;
 pub(crate) use execution::{Execution, Place, Tools};
 use outbox::Outbox;
 pub(crate) use outbox::{GROUP_BYTES_MAX, GROUP_RECORDS_MAX};
@@ -141,6 +143,11 @@ impl Engine {
         }
     }
 
+    /// Whether there is something for the driver to do.
+    pub(crate) fn has_output(&self) -> bool {
+        self.exhausted || (self.live && self.outbox.has_groups())
+    }
+
     /// The next drafts to append, once the journal is used up; they stay queued until they are acknowledged.
     pub(crate) fn take(&mut self) -> Option<Vec<crate::record::Draft>> {
         if self.live { self.outbox.take() } else { None }
@@ -152,9 +159,9 @@ impl Engine {
         self.outbox.acknowledge(head.bytes);
     }
 
-    /// Whether the end is recorded and acknowledged.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.ended && self.acked >= self.outbox.last_seq()
+    /// The recorded end, once everything before it was seen.
+    pub(crate) fn terminal(&self) -> Option<Record> {
+        self.journal.front().filter(|record| record.event.kind().is_terminal()).cloned()
     }
 
     fn charge(&mut self, usage: Option<Usage>) {

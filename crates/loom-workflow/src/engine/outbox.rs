@@ -44,8 +44,8 @@ impl Outbox {
         self.last_seq
     }
 
-    pub(super) fn pending(&self) -> &[Draft] {
-        &self.pending
+    pub(super) fn has_groups(&self) -> bool {
+        !self.groups.is_empty()
     }
 
     /// Whether the failure of a decider waits for what follows.

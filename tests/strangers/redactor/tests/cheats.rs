@@ -1,5 +1,7 @@
 //! Cheats of inspectors, guards, effects and sinks: each compiles, and each is stopped while it runs.
 
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
+
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 

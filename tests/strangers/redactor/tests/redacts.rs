@@ -1,5 +1,7 @@
 //! The honest inspector on a real runtime: live text and output are one text.
 
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
+
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::{

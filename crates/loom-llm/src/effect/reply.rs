@@ -1,0 +1,115 @@
+//! What an LLM effect gives: the model's words, each behind its taint.
+
+use loom_classify::Tainted;
+use loom_effect_runtime::{EffectContext, Usage};
+use serde::{Deserialize, Serialize};
+
+use crate::chunk::Collected;
+
+/// The reply of a model. Every text that came off the wire is tainted with the call's origins (spec row D9), so its
+/// JSON form shows each behind the marked wrapper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LlmReply {
+    /// The answer, which is the live text; empty where the model only called tools. A refusal is part of it.
+    pub content: Tainted<String>,
+    /// Whether the provider marked text of it as a refusal.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub refused: bool,
+    /// The reasoning, where the provider showed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Tainted<String>>,
+    /// The tool calls, in the order they were begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<LlmToolCall>,
+    /// Why the reply ended; absent where the provider did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
+    /// As the provider reported it: advisory, absent when unknown (spec row D3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A tool call as the model wrote it. Nothing of it is checked: endorse the name against the tools there are, and
+/// parse the arguments into a small type.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LlmToolCall {
+    /// The provider's id for the call; absent where it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<Tainted<String>>,
+    /// The tool's name; absent where none was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Tainted<String>>,
+    /// The arguments, verbatim: JSON if the model kept to it.
+    pub arguments: Tainted<String>,
+}
+
+/// Why a reply ended: a closed set, so that the provider's own word does not pass for a trusted one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model had said all.
+    Stop,
+    /// The bound on tokens was reached: the reply is cut.
+    Length,
+    /// The model waits for the results of its tool calls.
+    ToolCalls,
+    /// The provider's own filter held text back.
+    ContentFilter,
+    /// A word that is none of these.
+    Other,
+}
+
+impl LlmReply {
+    /// A reply with nothing but content, for effects and tests that stand in for a model.
+    #[must_use]
+    pub fn new(content: Tainted<String>) -> Self {
+        Self {
+            content,
+            refused: false,
+            reasoning: None,
+            tool_calls: Vec::new(),
+            finish_reason: None,
+            usage: None,
+        }
+    }
+
+    /// The assembled reply, tainted by the call it was made in.
+    pub(super) fn of(collected: Collected, refused: bool, cx: &EffectContext<'_>) -> Self {
+        let Collected { text, reasoning, refusal, tool_calls, finish_reason, usage } = collected;
+        let calls = tool_calls.into_iter().map(|call| LlmToolCall {
+            id: call.id.map(|id| cx.taint(id)),
+            name: call.name.map(|name| cx.taint(name)),
+            arguments: cx.taint(call.arguments),
+        });
+        Self {
+            refused: refused || !refusal.is_empty(),
+            content: cx.taint(text + &refusal),
+            reasoning: (!reasoning.is_empty()).then(|| cx.taint(reasoning)),
+            tool_calls: calls.collect(),
+            finish_reason: finish_reason.as_deref().and_then(FinishReason::of),
+            usage,
+        }
+    }
+}
+
+impl FinishReason {
+    /// The reason that a provider's word stands for; none for the empty word.
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "" => return None,
+            "stop" | "end_turn" | "stop_sequence" => Self::Stop,
+            "length" | "max_tokens" => Self::Length,
+            "tool_calls" | "function_call" | "tool_use" => Self::ToolCalls,
+            "content_filter" | "refusal" => Self::ContentFilter,
+            _ => Self::Other,
+        })
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

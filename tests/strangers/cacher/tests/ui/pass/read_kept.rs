@@ -1,0 +1,11 @@
+//! Serves a kept output unread.
+
+use loom_effect_runtime::{CallError, Kept, Next, Opaque};
+
+fn honest<'a>(next: &mut Next<'a>, kept: &Kept) -> Result<Opaque<'a>, CallError> {
+    next.serve(kept)
+}
+
+fn main() {
+    let _ = honest;
+}
