@@ -1,1 +1,5 @@
-//! Scenarios that cross the crates.
+//! Scenarios that cross the crates of the workspace, and its benchmarks. Nobody depends on this crate.
+
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+struct Readme;

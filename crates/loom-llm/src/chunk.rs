@@ -3,13 +3,14 @@
 //! These types stand *below* the guarded channel: their text is what came off the wire, neither guarded nor marked
 //! as tainted. The LLM effect is what hands it to the channel and marks it; nothing else should show it to anyone.
 
-use loom_effect_runtime::Usage;
+use loom_effect_runtime::{LANES_MAX, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::error::MalformedReply;
 
-/// The most tool calls that one reply may open; a further one is a malformed reply (the channel has 64 lanes a call).
-pub const TOOL_CALLS_MAX: usize = 64;
+/// The most tool calls that one reply may open; a further one is a malformed reply. Each has a lane of its own, beside
+/// those of text and reasoning, so that a reply within this bound never runs out of lanes.
+pub const TOOL_CALLS_MAX: usize = LANES_MAX - 2;
 
 /// One piece of a streamed reply, whatever dialect it came in.
 ///

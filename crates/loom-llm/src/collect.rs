@@ -42,7 +42,7 @@ pub struct StreamFailure<E, R> {
 ///
 /// # Errors
 /// [`StreamFailure`]: the provider failed, a closure refused, the caller cancelled, or the reply exceeds its bounds
-/// (32 MiB of model output, 64 tool calls).
+/// (32 MiB of model output, [`TOOL_CALLS_MAX`](crate::chunk::TOOL_CALLS_MAX) tool calls).
 ///
 /// # Cancel safety
 /// Dropping the future drops the stream; what was delivered stays delivered.

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
 use std::future::pending;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -202,25 +202,24 @@ fn engaging_is_seen_by_every_thread_at_once() {
         tokio.block_on(runtime.invoke_transient(tool, ()).into_future())
     };
     for _ in 0..20 {
+        let engaged = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let callers: Vec<_> = (0..2)
-                .map(|_| {
-                    scope.spawn(|| {
-                        let mut admitted = 0_u64;
-                        loop {
-                            let engaged = switch.is_engaged("ready");
-                            match call() {
-                                Ok(()) if engaged => break Err(admitted),
-                                Ok(()) => admitted += 1,
-                                Err(_) => break Ok(admitted),
-                            }
+            let callers = [(); 2].map(|()| {
+                scope.spawn(|| {
+                    loop {
+                        let refused_from_here = engaged.load(Ordering::SeqCst);
+                        match call() {
+                            Ok(()) if refused_from_here => break false,
+                            Ok(()) => {}
+                            Err(_) => break true,
                         }
-                    })
+                    }
                 })
-                .collect();
+            });
             switch.engage("drill");
+            engaged.store(true, Ordering::SeqCst);
             for caller in callers {
-                assert!(caller.join().unwrap().is_ok());
+                assert!(caller.join().unwrap(), "a call was admitted after `engage` had returned");
             }
         });
         switch.release();

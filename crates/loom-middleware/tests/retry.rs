@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside a test function")]
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -151,17 +152,27 @@ async fn the_last_failure_is_what_the_caller_gets_when_every_attempt_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn pauses_lie_between_attempts_and_repeat_with_their_seed() {
-    let script = |seed| Script {
-        retry: Retry::new().seed(seed).attempts(6),
-        ..Script::new([Act::Break(&[], ErrorName::Provider)])
-    };
-    let first = script(7).play().await;
-    let again = script(7).play().await;
-    let other = script(8).play().await;
+    let failing = || Script::new([Act::Break(&[], ErrorName::Provider)]);
+    let retry = Retry::new().seed(7).attempts(6);
+    let first = Script { retry: retry.clone(), ..failing() }.play().await;
+    let again = Script { retry, ..failing() }.play().await;
+    let other = Script { retry: Retry::new().seed(8).attempts(6), ..failing() }.play().await;
     assert_eq!((first.ran, first.took), (6, again.took));
     assert_ne!(first.took, other.took);
     // Five pauses under 250 ms · (1 + 2 + 4 + 8 + 16); five timers round up to a millisecond each.
     assert!(first.took > Duration::ZERO && first.took <= DELAY_FIRST_DEFAULT * 31 + Duration::from_millis(5));
+}
+
+/// Callers with the same facts that failed together do not come back together.
+#[tokio::test(start_paused = true)]
+async fn without_a_seed_calls_with_the_same_facts_pause_differently() {
+    let retry = Retry::new().attempts(6);
+    let mut took = BTreeSet::new();
+    for _ in 0..4 {
+        let script = Script { retry: retry.clone(), ..Script::new([Act::Break(&[], ErrorName::Provider)]) };
+        took.insert(script.play().await.took);
+    }
+    assert!(took.len() > 1, "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]

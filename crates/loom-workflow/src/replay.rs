@@ -4,12 +4,12 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use loom_effect_runtime::CallError;
+use loom_effect_runtime::{AbortReason, CallError, ExecutionCancelledError};
 use serde_json::Value;
 
 use crate::Workflow;
 use crate::ctx::Ctx;
-use crate::engine::{Advance, Drive, Ending, Execution, FlowPoll};
+use crate::engine::{Access, Advance, Drive, Ending, Execution, FlowPoll};
 use crate::error::{Nondeterminism, WorkflowError};
 use crate::failure;
 use crate::record::{Event, ExecutionId, Record};
@@ -56,7 +56,7 @@ impl Workflow {
         let parts = self.parts();
         let head = parts.store.head(id).await?.ok_or(StoreError::NotFound)?;
         let (started, journal) = history(&*parts.store, &head).await?;
-        let (execution, flow) = pinned(parts, id, &head, &started, journal)?;
+        let (execution, flow) = pinned(parts, id, &head, &started, journal, Access::Reads)?;
         let flow = Drive::new(flow.run(Ctx::new(Arc::clone(&execution)), started.input));
         let outcome = Replay { execution: Arc::clone(&execution), flow }.run().await?;
         let tally = execution.engine(|engine| engine.tally());
@@ -75,6 +75,13 @@ struct Replay {
     flow: Drive,
 }
 
+impl Drop for Replay {
+    fn drop(&mut self) {
+        self.flow.drop_caught();
+        self.execution.close();
+    }
+}
+
 impl Replay {
     async fn run(mut self) -> Result<Replayed, WorkflowError> {
         let given = poll_fn(|cx| {
@@ -91,8 +98,7 @@ impl Replay {
                 match self.execution.engine(|engine| engine.advance()) {
                     Advance::Resolved(path) => self.execution.wake(&path),
                     Advance::Cancelled(kind) => {
-                        let reason = loom_effect_runtime::ExecutionCancelledError { kind };
-                        self.execution.signal.abort_with(reason);
+                        self.execution.signal.abort_with(ExecutionCancelledError { kind });
                         self.execution.wake_all();
                     }
                     Advance::Mismatch(mismatch) => return Poll::Ready(Err(mismatch)),
@@ -111,7 +117,9 @@ impl Replay {
             };
         };
         let at_ms = self.execution.clock.now_ms();
-        let ending = self.execution.engine(|engine| engine.finish(given.map_err(failure::recordable), at_ms))?;
+        let given = given.map_err(failure::recordable);
+        let reason = |kind| Arc::new(ExecutionCancelledError { kind }) as AbortReason;
+        let ending = self.execution.engine(|engine| engine.finish(given, reason, at_ms))?;
         match self.execution.engine(|engine| engine.terminal()) {
             None => Ok(Replayed::Unfinished),
             Some(record) if agrees(&ending, &record) => Ok(Replayed::Ended(outcome(&record)?)),
@@ -138,7 +146,7 @@ impl Replay {
         let got = match ending {
             Ending::Completed(_) => "another output".to_owned(),
             Ending::Failed(error) => format!("a failure by the name `{}`", error.name()),
-            Ending::Cancelled(kind) => format!("an end by `{}`", kind.as_str()),
+            Ending::Cancelled(kind, _) => format!("an end by `{}`", kind.as_str()),
         };
         self.execution.engine(|engine| engine.differs(record, got)).into()
     }
@@ -152,7 +160,7 @@ fn agrees(ending: &Ending, record: &Record) -> bool {
         (Ending::Failed(error), Event::ExecutionFailed(event)) => {
             same(error, &failure::read(&event.failure, None))
         }
-        (Ending::Cancelled(_), Event::ExecutionCancelled(_)) => true,
+        (Ending::Cancelled(..), Event::ExecutionCancelled(_)) => true,
         _ => false,
     }
 }

@@ -52,24 +52,38 @@ pub trait DeltaGuard: Send {
 /// The way on for a guard that changes or delays text: guards behind it, then the sinks.
 pub struct Outlet<'a> {
     pub(super) rest: &'a mut [super::lane::Guarded],
-    pub(super) tail: &'a mut dyn Tail,
+    pub(super) tail: Tail<'a>,
 }
 
 impl Outlet<'_> {
     /// Passes text on. A violation further down is sticky: the stream is severed whatever this guard answers.
     pub fn pass(&mut self, text: &str) {
-        super::lane::run(self.rest, self.tail, text);
+        super::lane::run(self.rest, self.tail.by_ref(), text);
     }
 }
 
-/// What stands behind the last guard.
-pub(super) trait Tail {
-    /// Delivers text that every guard accepted.
-    fn deliver(&mut self, text: &str);
+/// What stands behind the last guard, and whether the stream was severed on the way there.
+pub(super) struct Tail<'a> {
+    pub(super) sinks: &'a mut dyn Deliver,
+    pub(super) severed: &'a mut Option<Violation>,
+}
+
+impl Tail<'_> {
+    #[inline]
+    pub(super) fn by_ref(&mut self) -> Tail<'_> {
+        Tail { sinks: &mut *self.sinks, severed: &mut *self.severed }
+    }
+
     /// Records a violation; the first stands.
-    fn sever(&mut self, violation: Violation);
-    /// Whether nothing may be delivered any more.
-    fn is_severed(&self) -> bool;
+    #[cold]
+    pub(super) fn sever(&mut self, violation: Violation) {
+        self.severed.get_or_insert(violation);
+    }
+}
+
+/// Delivers text that every guard accepted.
+pub(super) trait Deliver {
+    fn deliver(&mut self, text: &str);
 }
 
 /// The metering form of a middleware: a factory of meters.

@@ -106,16 +106,17 @@ impl Lanes {
 /// Runs `text` through `guards` in order and delivers what comes out. Flat while guards pass; a guard that speaks
 /// through its outlet runs the rest from there.
 #[inline]
-pub(super) fn run(guards: &mut [Guarded], tail: &mut dyn Tail, text: &str) {
+pub(super) fn run(guards: &mut [Guarded], mut tail: Tail<'_>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut rest = guards;
-    loop {
-        if text.is_empty() || tail.is_severed() {
-            return;
-        }
+    while tail.severed.is_none() {
         match rest.split_first_mut() {
-            None => return tail.deliver(text),
+            None => return tail.sinks.deliver(text),
             Some((first, behind)) => {
-                match first.0.push(text, &mut Outlet { rest: behind, tail }) {
+                let verdict = first.0.push(text, &mut Outlet { rest: behind, tail: tail.by_ref() });
+                match verdict {
                     Verdict::Pass => {}
                     Verdict::Done => return,
                     Verdict::Sever(violation) => return tail.sever(violation),
@@ -127,13 +128,14 @@ pub(super) fn run(guards: &mut [Guarded], tail: &mut dyn Tail, text: &str) {
 }
 
 /// Finishes a lane in chain order: guard 0's tail passes through the rest, then guard 1 finishes, and so on.
-pub(super) fn finish(guards: &mut [Guarded], tail: &mut dyn Tail) {
+pub(super) fn finish(guards: &mut [Guarded], mut tail: Tail<'_>) {
     let mut rest = guards;
     while let Some((first, behind)) = rest.split_first_mut() {
-        if tail.is_severed() {
+        if tail.severed.is_some() {
             return;
         }
-        if let Err(violation) = first.0.finish(&mut Outlet { rest: behind, tail }) {
+        let finished = first.0.finish(&mut Outlet { rest: behind, tail: tail.by_ref() });
+        if let Err(violation) = finished {
             return tail.sever(violation);
         }
         rest = behind;

@@ -4,7 +4,6 @@
 //! attempt. It stands against careless middleware, not against somebody who knows the key.
 
 use std::hash::{BuildHasher, RandomState};
-
 use std::sync::OnceLock;
 
 /// Text is folded in words of this many bytes, whatever the pieces.
@@ -15,8 +14,8 @@ const WORD: usize = 8;
 pub(crate) struct LiveHash {
     state: u64,
     key: u64,
-    partial: [u8; WORD],
-    filled: usize,
+    /// Bytes that do not fill a word yet, the first lowest.
+    open: u64,
     length: u64,
 }
 
@@ -24,52 +23,59 @@ impl LiveHash {
     pub(crate) fn new() -> Self {
         static KEY: OnceLock<u64> = OnceLock::new();
         let key = *KEY.get_or_init(|| RandomState::new().hash_one(WORD) | 1);
-        Self { state: key.rotate_left(17), key, partial: [0; WORD], filled: 0, length: 0 }
+        Self { state: key.rotate_left(17), key, open: 0, length: 0 }
     }
 
+    #[inline]
     pub(crate) fn update(&mut self, text: &str) {
-        let mut bytes = text.as_bytes();
-        self.length = self.length.wrapping_add(bytes.len() as u64);
-        if self.filled > 0 {
-            let (head, rest) = bytes.split_at(bytes.len().min(WORD - self.filled));
-            self.stash(head);
-            bytes = rest;
-            if self.filled < WORD {
-                return;
-            }
-            self.fold(self.partial);
-            self.filled = 0;
-        }
-        let (words, rest) = bytes.as_chunks::<WORD>();
+        let (words, rest) = text.as_bytes().as_chunks::<WORD>();
         for word in words {
-            self.fold(*word);
+            self.push(u64::from_le_bytes(*word), WORD);
         }
-        self.stash(rest);
+        if !rest.is_empty() {
+            self.push(short_word(rest), rest.len());
+        }
     }
 
     pub(crate) fn finish(&self) -> u64 {
         let mut last = self.clone();
-        if let Some(open) = last.partial.get_mut(last.filled..) {
-            open.fill(0);
-        }
-        last.fold(last.partial);
-        last.fold(last.length.to_le_bytes());
+        last.fold(last.open);
+        last.fold(last.length);
         last.state
     }
 
-    fn stash(&mut self, bytes: &[u8]) {
-        for (place, byte) in self.partial.iter_mut().skip(self.filled).zip(bytes) {
-            *place = *byte;
+    /// Appends the lowest `bytes` bytes of `word`; those above are zero.
+    #[inline]
+    fn push(&mut self, word: u64, bytes: usize) {
+        let filled = (self.length as usize) % WORD;
+        self.length = self.length.wrapping_add(bytes as u64);
+        self.open |= word << (filled * 8);
+        if filled + bytes >= WORD {
+            self.fold(self.open);
+            self.open = word.checked_shr(((WORD - filled) * 8) as u32).unwrap_or(0);
         }
-        self.filled += bytes.len();
     }
 
     /// Multiply and fold the high half back: every input bit reaches every state bit within two words.
-    fn fold(&mut self, word: [u8; WORD]) {
-        let mixed =
-            u128::from(self.state ^ u64::from_le_bytes(word)).wrapping_mul(u128::from(self.key) << 1 | 1);
+    #[inline]
+    fn fold(&mut self, word: u64) {
+        let mixed = u128::from(self.state ^ word) * u128::from(self.key);
         self.state = (mixed as u64) ^ ((mixed >> 64) as u64).wrapping_add(self.key);
     }
+}
+
+/// Up to seven bytes as a word, the first lowest.
+#[inline]
+fn short_word(bytes: &[u8]) -> u64 {
+    match bytes.split_first_chunk::<4>() {
+        Some((low, rest)) => u64::from(u32::from_le_bytes(*low)) | few_bytes(rest) << 32,
+        None => few_bytes(bytes),
+    }
+}
+
+#[inline]
+fn few_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use loom_classify::{Origins, TaintedStr};
 
 use super::gate::Cut;
-use super::guard::{Meter, MeterForm, Tail};
+use super::guard::{Deliver, Meter, MeterForm, Tail};
 use super::lane::{Lanes, finish, run};
 use super::{DeltaKind, DeltaKinds, DeltaSink, EffectDelta, Lane, LiveHash, Usage};
 use crate::call::{Call, CallInfo, CallRef};
@@ -222,11 +222,12 @@ impl Out {
         lane: Lane,
         cut: &Cut<'_>,
         signals: &Signals,
-        judge: impl FnOnce(&mut dyn Tail),
+        judge: impl FnOnce(Tail<'_>),
     ) -> Result<(), Violation> {
-        let mut tail = SinkTail { out: self, lane, cut, signals, severed: None };
-        let judged = caught(|| judge(&mut tail));
-        match (judged, tail.severed) {
+        let mut sinks = Sinks { out: self, lane, cut, signals };
+        let mut severed = None;
+        let judged = caught(|| judge(Tail { sinks: &mut sinks, severed: &mut severed }));
+        match (judged, severed) {
             (_, Some(violation)) => Err(violation),
             (Ok(()), None) => Ok(()),
             (Err(_), None) => Err(Violation::safety("guard.panicked")),
@@ -235,15 +236,14 @@ impl Out {
 }
 
 /// The end of the guard chain: the live-text hash and the sinks.
-struct SinkTail<'a, 'b> {
+struct Sinks<'a, 'b> {
     out: &'a mut Out,
     lane: Lane,
     cut: &'a Cut<'b>,
     signals: &'a Signals,
-    severed: Option<Violation>,
 }
 
-impl Tail for SinkTail<'_, '_> {
+impl Deliver for Sinks<'_, '_> {
     #[inline]
     fn deliver(&mut self, text: &str) {
         let (kind, lane) = (self.lane.kind(), self.lane);
@@ -268,15 +268,6 @@ impl Tail for SinkTail<'_, '_> {
             out.delivered.set(true);
             out.deliver(&**sink, &call, &delta);
         }
-    }
-
-    fn sever(&mut self, violation: Violation) {
-        self.severed.get_or_insert(violation);
-    }
-
-    #[inline]
-    fn is_severed(&self) -> bool {
-        self.severed.is_some()
     }
 }
 

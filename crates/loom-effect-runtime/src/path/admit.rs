@@ -31,7 +31,7 @@ pub(crate) async fn prepare(
     }
     match caught(|| effect.coerce(input)) {
         Ok(Ok(coerced)) => (coerced, None),
-        Ok(Err(error)) => (None, Some(input_invalid(error))),
+        Ok(Err(error)) => (None, Some(unfit(live, input, error))),
         Err(_) => (None, Some(input_panicked())),
     }
 }
@@ -127,8 +127,14 @@ pub(super) fn denied(rule: &'static str) -> Refusal {
     Refusal::new(ErrorName::CapabilityDenied, rule)
 }
 
+/// An input that does not fit; where taint in it is the cause, that is what is told (spec row D9).
 #[cold]
-fn input_invalid(error: crate::ViewError) -> CallError {
+fn unfit(live: &Live, input: &Input, error: crate::ViewError) -> CallError {
+    if let Ok(Err(RequestError::Untrusted(untrusted))) =
+        caught(|| input.payload().guard(&live.runtime().limits))
+    {
+        return guard_error(RequestError::Untrusted(untrusted));
+    }
     CallError::with_source(ErrorName::InputInvalid, "the input is not what the effect takes", error)
 }
 

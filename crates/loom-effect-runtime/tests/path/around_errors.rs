@@ -116,3 +116,36 @@ fn an_around_never_sees_what_is_refused_before_it() {
     run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap_err();
     assert!(log.is_empty());
 }
+
+/// T11: an around may ask beforehand whether another run is possible; it is told what `run` would answer, and nothing
+/// runs.
+#[test]
+fn an_around_may_ask_whether_another_run_is_possible() {
+    let asked = |effect: Scripted| {
+        let log = Log::new();
+        let told = log.clone();
+        let runtime = EffectRuntime::builder()
+            .allow_all_calls()
+            .around(around("asks", move |_, mut next| {
+                let told = told.clone();
+                Box::pin(async move {
+                    told.say(format!("{:?}", next.may_run().map_err(|error| error.name())));
+                    let first = next.run().await;
+                    told.say(format!("{:?}", next.may_run().map_err(|error| error.name())));
+                    first
+                })
+            }))
+            .effect(effect.clone())
+            .build()
+            .unwrap();
+        let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(Recorder::new());
+        let _ = run(call.into_future());
+        assert_eq!(effect.executions(), 1);
+        log.lines().join(" ")
+    };
+    let provider = || Act::Fail(ErrorName::Provider);
+    assert_eq!(asked(Scripted::new([Act::text("a"), provider()])), "Ok(()) Ok(())");
+    assert_eq!(asked(Scripted::new([provider()]).once_only()), "Ok(()) Ok(())");
+    assert_eq!(asked(Scripted::new([Act::text("a"), provider()]).once_only()), "Ok(()) Err(NotRepeatable)");
+    assert_eq!(asked(Scripted::new([Act::Fail(ErrorName::EgressDenied)])), "Ok(()) Err(EgressDenied)");
+}

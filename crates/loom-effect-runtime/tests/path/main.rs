@@ -23,8 +23,10 @@ mod panics_stream;
 mod refusals;
 mod resets;
 mod severs;
+mod shortcuts;
 mod sinks;
 mod sizes;
+mod spans;
 #[path = "../support/mod.rs"]
 mod support;
 mod waits;

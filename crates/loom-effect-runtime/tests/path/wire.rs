@@ -103,3 +103,37 @@ fn a_kept_delta_stays_tainted() {
     assert_eq!((text.origins().to_string().as_str(), *lane), ("llm:plan", Lane::TEXT));
     assert!(matches!(&kept[1], OwnedDelta::Done { usage: Some(_), .. }));
 }
+
+/// D9: the origins of fenced content in the request join those of the live text and of what the effect taints.
+#[test]
+fn origins_of_fenced_content_join() {
+    use loom_classify::{Fenced, TaintOrigin, Tainted};
+
+    struct Repeats;
+    impl Effect for Repeats {
+        type Input = Fenced<String>;
+        type Output = Tainted<String>;
+        fn id(&self) -> &str {
+            "repeats"
+        }
+        async fn execute(&self, input: &Fenced<String>, cx: &EffectContext<'_>) -> Result<Tainted<String>, CallError> {
+            cx.deltas().text("live")?;
+            Ok(cx.taint(input.expose_tainted().clone()))
+        }
+    }
+
+    let seen = Arc::new(Mutex::new(String::new()));
+    let view = Arc::clone(&seen);
+    let runtime = EffectRuntime::builder().allow_all_calls().effect(Repeats).build().unwrap();
+    let tool = runtime.tool::<Fenced<String>, Tainted<String>>("repeats").unwrap();
+    let fenced = Fenced::from(Tainted::new("x".to_owned(), TaintOrigin::new("mcp", "search")));
+    let call = runtime.invoke_transient(tool, fenced).on_delta(move |delta| {
+        if let EffectDelta::Text { text, .. } = delta {
+            *view.lock().unwrap() = text.origins().to_string();
+        }
+    });
+    let output = run(call.into_future()).unwrap();
+    for origins in [output.origins().to_string(), seen.lock().unwrap().clone()] {
+        assert!(origins.contains("llm:repeats") && origins.contains("mcp:search"), "{origins}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The chat-completions dialect as providers really speak it.
 
 use futures::StreamExt;
+use loom_llm::chunk::TOOL_CALLS_MAX;
 use loom_llm::error::MalformedReply;
 use loom_llm::{Collected, LlmChunk, Provider, ProviderError, ProviderFault, Remedy, Usage};
 use serde_json::{Value, json};
@@ -130,9 +131,9 @@ async fn tool_calls_are_told_apart_by_index_else_id_else_order_and_never_repaire
 
 #[tokio::test]
 async fn tool_calls_beyond_the_bound_are_malformed() {
-    let calls: Vec<_> = (0..65).map(|index| tool(json!({"index": index}))).collect();
+    let calls: Vec<_> = (0..=TOOL_CALLS_MAX).map(|index| tool(json!({"index": index}))).collect();
     let (chunks, error) = chunks_of(&calls).await;
-    assert_eq!(chunks.len(), 64);
+    assert_eq!(chunks.len(), TOOL_CALLS_MAX);
     let reason = MalformedReply::TooManyToolCalls;
     assert_eq!(error.unwrap().fault(), &ProviderFault::Malformed { reason });
 }

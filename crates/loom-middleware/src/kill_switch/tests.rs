@@ -1,3 +1,6 @@
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
 use super::KillSwitch;
 
 #[test]
@@ -18,17 +21,9 @@ fn a_clone_is_the_same_switch() {
 #[test]
 fn a_call_while_nothing_is_stopped_takes_no_lock() {
     let switch = KillSwitch::new();
-    let state = switch.0.clone();
-    let (held, wait) = std::sync::mpsc::channel();
-    let (done, ended) = std::sync::mpsc::channel::<()>();
-    let holder = std::thread::spawn(move || {
-        state.hold_table(|| {
-            held.send(()).unwrap();
-            ended.recv().unwrap();
-        });
+    let (reader, answers) = (switch.clone(), channel());
+    switch.0.hold_table(|| {
+        std::thread::spawn(move || answers.0.send(reader.is_engaged("shell")));
+        assert_eq!(answers.1.recv_timeout(Duration::from_secs(10)), Ok(false));
     });
-    wait.recv().unwrap();
-    assert!(!switch.is_engaged("shell"));
-    done.send(()).unwrap();
-    holder.join().unwrap();
 }

@@ -1,10 +1,12 @@
 //! What a flow asks of the engine: a name, a turn, an event of its own, and that it no longer cares.
 
-use loom_effect_runtime::{CallError, Refusal};
+use std::sync::Arc;
+
+use loom_effect_runtime::{AbortError, CallError, Refusal};
 use serde_json::Value;
 
 use super::slot::{Slot, State};
-use super::{Cancel, Command, Engine, Served, Turn, fits};
+use super::{Access, Cancel, Command, Engine, Served, Turn, fits};
 use crate::record::{DomainEvent, Draft, StepId, StepPath, StepStarted};
 
 impl Engine {
@@ -44,7 +46,11 @@ impl Engine {
             self.slots.remove(path);
             return Turn::Served(Served::Cancelled);
         }
-        if !self.live || self.ended || self.exhausted {
+        if self.ended {
+            self.slots.remove(path);
+            return Turn::Served(Served::Failure(CallError::aborted(Arc::new(AbortError::new()))));
+        }
+        if !self.live || self.exhausted || self.access == Access::Reads {
             return Turn::Wait;
         }
         let Some(barrier) = barrier.or_else(|| self.barrier(path, at_ms)) else { return Turn::Wait };

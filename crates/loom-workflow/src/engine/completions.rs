@@ -1,6 +1,6 @@
 //! What comes back: results of steps and deciders, cancels, and the flow's own end.
 
-use loom_effect_runtime::{CallError, CancelKind, Usage};
+use loom_effect_runtime::{AbortReason, CallError, CancelKind, Usage};
 use serde_json::Value;
 
 use super::asks::history_full;
@@ -28,7 +28,7 @@ pub(crate) struct StepResult {
 pub(crate) enum Ending {
     Completed(Value),
     Failed(CallError),
-    Cancelled(CancelKind),
+    Cancelled(CancelKind, AbortReason),
 }
 
 impl Engine {
@@ -112,13 +112,18 @@ impl Engine {
 
     /// The flow is over and dropped. Queues the end and answers it, or what of the journal the flow did not reach.
     ///
-    /// Once a cancel is queued there is one end only, whatever the flow made of it.
-    pub(crate) fn finish(&mut self, result: Given, at_ms: u64) -> Result<Ending, Box<Nondeterminism>> {
+    /// Once a cancel is queued there is one end only, whatever the flow made of it; `reason` says why.
+    pub(crate) fn finish(
+        &mut self,
+        result: Given,
+        reason: impl FnOnce(CancelKind) -> AbortReason,
+        at_ms: u64,
+    ) -> Result<Ending, Box<Nondeterminism>> {
         self.pass_over_rest()?;
         (self.ended, self.live) = (true, true);
         let result = if self.exhausted { Err(history_full()) } else { result };
         let ending = match (self.cancelled(), result) {
-            (Some(kind), _) => Ending::Cancelled(kind),
+            (Some(kind), _) => Ending::Cancelled(kind, reason(kind)),
             (None, Ok(output)) => Ending::Completed(output),
             (None, Err(error)) => Ending::Failed(error),
         };
@@ -129,7 +134,7 @@ impl Engine {
             self.outbox.forget_held();
         }
         let event = match &ending {
-            Ending::Cancelled(kind) => Event::from(ExecutionCancelled::new((*kind).into())),
+            Ending::Cancelled(kind, _) => Event::from(ExecutionCancelled::new((*kind).into())),
             Ending::Completed(output) => ExecutionCompleted::new(output.clone()).into(),
             Ending::Failed(error) => ExecutionFailed::new(failure::record(error, None)).into(),
         };

@@ -41,16 +41,17 @@ pub(crate) enum Stop {
 
 /// Drives one execution in one epoch.
 pub(crate) struct Driver {
-    pub(crate) execution: Arc<Execution>,
-    pub(crate) store: Arc<dyn EventStore>,
-    pub(crate) running: Arc<Running>,
-    pub(crate) flow: Drive,
-    pub(crate) head: Head,
+    execution: Arc<Execution>,
+    store: Arc<dyn EventStore>,
+    running: Arc<Running>,
+    flow: Drive,
+    head: Head,
     /// Ready when the deadline passes.
-    pub(crate) deadline: Option<BoxFuture<'static, ()>>,
-    pub(crate) sending: Option<BoxFuture<'static, Result<Head, StoreError>>>,
-    pub(crate) grace: Option<BoxFuture<'static, ()>>,
-    pub(crate) ending: Option<Ending>,
+    deadline: Option<BoxFuture<'static, ()>>,
+    sending: Option<BoxFuture<'static, Result<Head, StoreError>>>,
+    /// Ready when a cancelled flow has had its time.
+    grace: Option<BoxFuture<'static, ()>>,
+    ending: Option<Ending>,
 }
 
 impl Driver {
@@ -62,7 +63,16 @@ impl Driver {
         head: Head,
         deadline: Option<BoxFuture<'static, ()>>,
     ) -> Self {
-        Self { execution, store, running, flow, head, deadline, sending: None, grace: None, ending: None }
+        let (sending, grace, ending) = (None, None, None);
+        Self { execution, store, running, flow, head, deadline, sending, grace, ending }
+    }
+
+    pub(crate) fn execution(&self) -> &Arc<Execution> {
+        &self.execution
+    }
+
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
     }
 
     /// Runs to the execution's acknowledged end.
@@ -164,7 +174,8 @@ impl Driver {
             Err(error) => Err(failure::recordable(error)),
         };
         let at_ms = self.execution.clock.now_ms();
-        let ended = self.execution.engine(|engine| engine.finish(result, at_ms));
+        let reason = |kind| self.reason(kind);
+        let ended = self.execution.engine(|engine| engine.finish(result, reason, at_ms));
         self.ending = Some(ended.map_err(|mismatch| Stop::Blocked(mismatch, self.head.fence()))?);
         Ok(())
     }
@@ -195,6 +206,13 @@ impl Driver {
             let append = Append::new(id, self.head.fence(), drafts);
             self.sending = Some(Box::pin(async move { store.append(append).await }));
         }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.flow.drop_caught();
+        self.execution.close();
     }
 }
 

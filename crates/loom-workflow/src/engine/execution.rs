@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use futures::task::AtomicWaker;
 use loom_effect_runtime::{
-    AbortReason, CallError, CallKey, Caller, Clock, EffectMode, EffectRuntime, ErrorName,
+    AbortError, AbortReason, CallError, CallKey, Caller, Clock, EffectMode, EffectRuntime, ErrorName,
     ExecutionCancelledError, Refusal, ResourceTotals, Signal,
 };
 use serde_json::Value;
@@ -89,6 +89,13 @@ impl Execution {
     pub(crate) fn wake_all(&self) {
         let wakers = std::mem::take(&mut self.shared().wakers);
         wakers.into_values().for_each(Waker::wake);
+    }
+
+    /// Nobody drives the execution any more: what escaped from its flow is aborted.
+    pub(crate) fn close(&self) {
+        self.engine(Engine::close);
+        self.signal.abort_with(AbortError::new());
+        self.wake_all();
     }
 
     pub(crate) fn register_driver(&self, waker: &Waker) {

@@ -80,7 +80,17 @@ pub(crate) struct Engine {
     totals: ResourceTotals,
     tally: Tally,
     exhausted: bool,
+    /// The end is queued, or nobody drives the execution any more.
     ended: bool,
+    access: Access,
+}
+
+/// Whether a drive may start anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Drives,
+    /// A replay: what is not recorded waits for ever.
+    Reads,
 }
 
 /// A result queued in this drive, in journal order.
@@ -103,7 +113,7 @@ enum Cancel {
 
 impl Engine {
     /// An execution at `head`, with what its journal holds after the start.
-    pub(crate) fn new(revision: Arc<str>, head: &Head, journal: VecDeque<Record>) -> Self {
+    pub(crate) fn new(revision: Arc<str>, head: &Head, journal: VecDeque<Record>, access: Access) -> Self {
         let cancel = journal.iter().find_map(|record| match &record.event {
             Event::CancelRequested(request) => Some(Cancel::Queued(request.kind.into())),
             _ => None,
@@ -113,7 +123,7 @@ impl Engine {
             ordinals: BTreeMap::new(),
             slots: BTreeMap::new(),
             asked: 0,
-            live: journal.is_empty(),
+            live: journal.is_empty() && access == Access::Drives,
             journal,
             tail: VecDeque::new(),
             outbox: Outbox::new(head.last_seq, head.bytes),
@@ -124,6 +134,7 @@ impl Engine {
             tally: Tally::default(),
             exhausted: false,
             ended: false,
+            access,
         }
     }
 
@@ -157,6 +168,11 @@ impl Engine {
     pub(crate) fn acknowledge(&mut self, head: &Head) {
         self.acked = head.last_seq;
         self.outbox.acknowledge(head.bytes);
+    }
+
+    /// Nobody drives the execution any more: whoever still asks is told so.
+    pub(crate) fn close(&mut self) {
+        self.ended = true;
     }
 
     /// The recorded end, once everything before it was seen.

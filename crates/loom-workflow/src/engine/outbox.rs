@@ -40,10 +40,6 @@ impl Outbox {
         }
     }
 
-    pub(super) fn last_seq(&self) -> u64 {
-        self.last_seq
-    }
-
     pub(super) fn has_groups(&self) -> bool {
         !self.groups.is_empty()
     }

@@ -14,7 +14,7 @@ use tracing::Instrument;
 
 use super::{Parts, Registry, StartOptions};
 use crate::ctx::Ctx;
-use crate::engine::{Drive, Driver, Ending, Engine, Execution, Stop};
+use crate::engine::{Access, Drive, Driver, Ending, Engine, Execution, Stop};
 use crate::error::{Nondeterminism, WorkflowError};
 use crate::failure;
 use crate::flow::Flow;
@@ -32,6 +32,15 @@ pub(super) struct Begin {
     pub(super) options: StartOptions,
 }
 
+/// An execution's place in the registry, left also on a panic.
+struct RegistryEntry(Arc<Registry>, ExecutionId);
+
+impl Drop for RegistryEntry {
+    fn drop(&mut self) {
+        self.0.leave(&self.1);
+    }
+}
+
 /// What a start came to.
 enum Begun {
     Over(Result<Value, WorkflowError>),
@@ -40,9 +49,8 @@ enum Begun {
 
 impl Begin {
     pub(super) async fn run(self, phase: watch::Sender<Phase>) {
+        let entry = RegistryEntry(Arc::clone(&self.registry), self.running.id.clone());
         let begun = self.begin().await;
-        let (registry, running) = (self.registry, self.running);
-        // It leaves the registry before its phase is told, so that who starts it again then finds no stale entry.
         let told = match begun {
             Err(error) => Phase::Refused(error),
             Ok(Begun::Over(outcome)) => Phase::Ended(outcome),
@@ -51,7 +59,8 @@ impl Begin {
                 Phase::Ended(drive(*driver, &self.parts).await)
             }
         };
-        registry.leave(&running.id);
+        // It leaves the registry before its phase is told, so that who starts it again then finds no stale entry.
+        drop(entry);
         phase.send_replace(told);
     }
 
@@ -106,7 +115,7 @@ impl Begin {
         journal: VecDeque<Record>,
     ) -> Result<Begun, WorkflowError> {
         let id = self.running.id.clone();
-        let (execution, flow) = pinned(&self.parts, &id, &head, started, journal)?;
+        let (execution, flow) = pinned(&self.parts, &id, &head, started, journal, Access::Drives)?;
         let deadline = started.deadline_at_ms.map(|at_ms| self.deadline(at_ms));
         let flow = Drive::new(flow.run(Ctx::new(Arc::clone(&execution)), started.input.clone()));
         let (store, running) = (Arc::clone(&self.parts.store), Arc::clone(&self.running));
@@ -121,24 +130,22 @@ impl Begin {
 
 /// Drives to the end, or says why it stopped.
 async fn drive(driver: Driver, parts: &Parts) -> Result<Value, WorkflowError> {
-    let execution = Arc::clone(&driver.execution);
+    let execution = Arc::clone(driver.execution());
     let span = tracing::debug_span!(
         "loom.execution",
         loom.execution = %execution.id,
-        loom.flow = %driver.head.flow,
-        loom.epoch = driver.head.epoch,
+        loom.flow = %driver.head().flow,
+        loom.epoch = driver.head().epoch,
     );
     match driver.run().instrument(span).await {
         Ok(Ending::Completed(output)) => Ok(output),
         Ok(Ending::Failed(error)) => Err(error.into()),
-        Ok(Ending::Cancelled(kind)) => {
-            let reason = execution.signal.reason();
-            let reason = reason.unwrap_or_else(|| Arc::new(ExecutionCancelledError { kind }));
-            Err(WorkflowError::Cancelled { kind, reason })
-        }
+        Ok(Ending::Cancelled(kind, reason)) => Err(WorkflowError::Cancelled { kind, reason }),
         Err(Stop::Blocked(mismatch, fence)) => {
             tracing::warn!(loom.execution = %execution.id, loom.seq = mismatch.seq, "execution is blocked");
-            parts.store.block(&execution.id, fence).await?;
+            if let Err(error) = parts.store.block(&execution.id, fence).await {
+                tracing::warn!(loom.execution = %execution.id, "the execution could not be marked as blocked: {error}");
+            }
             Err(mismatch.into())
         }
         Err(Stop::Store(error)) => Err(error.into()),
@@ -152,6 +159,7 @@ pub(crate) fn pinned(
     head: &Head,
     started: &ExecutionStarted,
     journal: VecDeque<Record>,
+    access: Access,
 ) -> Result<(Arc<Execution>, Flow), WorkflowError> {
     let flow = parts.pinned(&started.flow, &started.revision).ok_or_else(|| Nondeterminism {
         seq: 1,
@@ -164,7 +172,7 @@ pub(crate) fn pinned(
         Some(recorded) => identity::read(recorded).ok_or_else(unknown_identity)?,
     };
     let caller = caller(parts, principal, id, started);
-    let engine = Engine::new(started.revision.as_str().into(), head, journal);
+    let engine = Engine::new(started.revision.as_str().into(), head, journal, access);
     let (clock, tools) = (Arc::clone(&parts.clock), Arc::clone(&parts.tools));
     Ok((Execution::new(id.clone(), caller, clock, tools, head.epoch, engine), flow))
 }

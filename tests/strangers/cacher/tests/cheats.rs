@@ -353,7 +353,7 @@ async fn an_around_cannot_outwait_or_outrun_an_abort() {
     }
 }
 
-/// D6: a panic of an around fails the call and nothing else.
+/// A panic of an around fails the call and nothing else.
 #[tokio::test]
 async fn an_around_that_panics_fails_its_call() {
     let at_once = call("", |_, _| panic!("at once")).await;

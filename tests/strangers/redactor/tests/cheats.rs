@@ -197,7 +197,7 @@ async fn an_outer_guard_cannot_ignore_an_inner_violation() {
     assert_eq!((result.unwrap_err().rule(), view.as_str()), (Some("wall"), "a "));
 }
 
-/// D10: a guard or its factory that panics severs; an inspector that panics refuses.
+/// A guard or its factory that panics severs; an inspector that panics refuses.
 #[tokio::test]
 async fn a_panic_of_a_guard_a_factory_or_an_inspector_fails_closed() {
     let panics_in_push = inspect("push", form(|| Box::new(|_, _| panic!("push"))), |_, _| Step::Go);

@@ -85,7 +85,7 @@ async fn an_abort_gives_its_own_reason_and_closes_the_connection() {
         if begun {
             within(shown.notified()).await;
         }
-        let reason: loom_effect_runtime::AbortReason = Arc::new(AbortError);
+        let reason: loom_effect_runtime::AbortReason = Arc::new(AbortError::default());
         let since = Instant::now();
         signal.abort(Arc::clone(&reason));
         let (failed, report) = within(call).await.unwrap();

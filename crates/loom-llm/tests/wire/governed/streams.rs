@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use loom_classify::TaintOrigin;
 use loom_effect_runtime::{DeltaKinds, DurableStep, EffectDelta, Identity, Usage};
+use loom_llm::chunk::TOOL_CALLS_MAX;
 use loom_llm::{ChatRequest, FinishReason, LlmReply, Message};
 use serde_json::json;
 
@@ -95,6 +96,28 @@ async fn reasoning_and_tool_arguments_are_shown_only_to_who_asks() {
         .map(|(id, name, arguments)| format!("{id} {name} {}", arguments.unwrap_tainted()))
         .collect();
     assert_eq!(calls, ["c0 look_up {\"a\": 1}", "c1 look_up {}"]);
+}
+
+/// D6: a stream that ends well is told as done even where no text was in it, whatever the reply then is.
+#[tokio::test]
+async fn a_reply_of_the_most_tool_calls_there_may_be_is_whole_and_done() {
+    let call = |index: usize| {
+        delta_event(json!({"tool_calls": [{"index": index, "function": {"name": "f", "arguments": "{}"}}]}))
+    };
+    let calls: Vec<u8> = (0..TOOL_CALLS_MAX).flat_map(call).collect();
+    let thought = delta_event(json!({"reasoning_content": "hm"}));
+    let scripts = [Vec::new(), [thought, text_event("Hi")].concat()];
+    let scripts = scripts.map(|said| streamed(vec![Act::Send([said, calls.clone(), ending()].concat())]));
+    let peer = Peer::start(scripts.into()).await;
+    let (runtime, tool) = runtime(ask(peer.provider()));
+    for shown in [vec!["<done>"], vec!["Hi", "<done>"]] {
+        let view = View::new();
+        let call = runtime.invoke_transient(tool, request()).on_delta_sink(view.clone()).reported();
+        let (reply, report) = within(call).await;
+        assert_eq!(reply.unwrap().tool_calls.len(), TOOL_CALLS_MAX);
+        assert!(report.streamed && report.checked);
+        assert_eq!(view.lines(), shown);
+    }
 }
 
 /// D11: a refusal is text of the answer, so that what was shown is what the reply says, in the order it came.

@@ -1,0 +1,131 @@
+//! JSON lines for programs; what is said to a person still goes to stderr.
+
+use std::io::{self, Write};
+
+use loom_effect_runtime::Usage;
+use loom_workflow::record::Record;
+use loom_workflow::store::Head;
+use serde_json::{Value, json};
+
+use super::{View, payload};
+use crate::exit::Failure;
+use crate::flow::Plan;
+
+pub(super) struct JsonLines<O, E> {
+    out: O,
+    err: E,
+}
+
+impl<O: Write, E: Write> JsonLines<O, E> {
+    pub(super) fn new(out: O, err: E) -> Self {
+        Self { out, err }
+    }
+
+    fn line(&mut self, value: &Value) -> io::Result<()> {
+        self.out.write_all(format!("{value}\n").as_bytes())?;
+        self.out.flush()
+    }
+}
+
+impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
+    fn execution_id(&mut self, id: &str) -> io::Result<()> {
+        self.line(&json!({"execution_id": id}))
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        self.line(&json!({"text": text}))
+    }
+
+    fn reset(&mut self, attempt: u32) -> io::Result<()> {
+        self.line(&json!({"reset": {"attempt": attempt}}))
+    }
+
+    fn done(&mut self, usage: Option<Usage>) -> io::Result<()> {
+        let done = usage.map_or_else(|| json!({}), |usage| json!({"usage": usage}));
+        self.line(&json!({"done": done}))
+    }
+
+    fn failed(&mut self, failure: &Failure) -> io::Result<()> {
+        let Failure { name, message, hint, .. } = failure;
+        self.note(&format!("error: {message} ({name})"));
+        if let Some(hint) = hint {
+            self.note(&format!("hint: {hint}"));
+        }
+        if let Some(severed) = &failure.severed {
+            self.line(&json!({"severed": severed}))?;
+        }
+        self.line(&json!({"error": {"name": name.as_str(), "message": message}}))
+    }
+
+    fn plan(&mut self, plan: &Plan) -> io::Result<()> {
+        self.line(&json!({"plan": plan}))
+    }
+
+    fn execution(&mut self, head: &Head) -> io::Result<()> {
+        self.line(&json!({"execution": {
+            "id": head.execution.as_str(),
+            "flow": head.flow.as_str(),
+            "status": head.status.as_str(),
+            "events": head.last_seq,
+            "epoch": head.epoch,
+            "bytes": head.bytes,
+            "started_at_ms": head.started_at_ms,
+            "updated_at_ms": head.updated_at_ms,
+        }}))
+    }
+
+    fn event(&mut self, record: &Record) -> io::Result<()> {
+        let mut event = json!({
+            "seq": record.seq,
+            "at_ms": record.at_ms,
+            "kind": record.event.kind().as_str(),
+            "payload": payload(&record.event),
+        });
+        if let Some(path) = &record.path {
+            event["path"] = json!(path.as_str());
+        }
+        self.line(&json!({"event": event}))
+    }
+
+    fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
+        self.line(&json!({"replay": {"effect_calls": effect_calls}}))
+    }
+
+    fn note(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use loom_effect_runtime::{CallError, Violation};
+
+    use super::*;
+
+    fn lines(show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> String {
+        let mut view = JsonLines::new(Vec::new(), Vec::new());
+        show(&mut view).unwrap();
+        String::from_utf8(view.out).unwrap()
+    }
+
+    #[test]
+    fn done_is_an_object_whose_usage_is_absent_when_unknown() {
+        assert_eq!(lines(|view| view.done(None)), "{\"done\":{}}\n");
+        let known = Usage { input_tokens: None, output_tokens: Some(2) };
+        assert_eq!(lines(|view| view.done(Some(known))), "{\"done\":{\"usage\":{\"outputTokens\":2}}}\n");
+    }
+
+    #[test]
+    fn a_sever_is_told_before_its_error_and_never_with_its_text() {
+        let failure = Failure::from(CallError::from(Violation::safety("pii.card").at(4, 19)));
+        let lines = lines(|view| view.failed(&failure));
+        let (severed, error) = lines.split_once('\n').unwrap();
+        assert_eq!(severed, r#"{"severed":{"length":19,"offset":4,"rule":"pii.card"}}"#);
+        assert!(error.starts_with(r#"{"error":{"message":"#) && error.contains(r#""name":"SafetyViolationError""#));
+    }
+
+    #[test]
+    fn text_is_one_line_whatever_it_holds() {
+        assert_eq!(lines(|view| view.text("a\n\u{1b}\"")), "{\"text\":\"a\\n\\u001b\\\"\"}\n");
+    }
+}

@@ -1,0 +1,117 @@
+//! What a command shows: one view for people, one of JSON lines for programs.
+
+mod json;
+mod neutral;
+mod terminal;
+mod time;
+
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use loom_effect_runtime::{Signal, Usage};
+use loom_workflow::record::{Event, Record};
+use loom_workflow::store::Head;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::flow::Plan;
+use crate::signals::OutputClosed;
+
+use json::JsonLines;
+use terminal::{Style, Terminal};
+
+/// The facts that a command has to show, in the order in which they may come.
+///
+/// An error is of the place where data goes. What is said to a person goes to stderr, where a failed write is nobody's
+/// loss.
+pub(crate) trait View: Send {
+    /// The execution that the command is about.
+    fn execution_id(&mut self, id: &str) -> io::Result<()>;
+    /// A piece of live text, as the guards let it through.
+    fn text(&mut self, text: &str) -> io::Result<()>;
+    /// What was shown of the text so far is void.
+    fn reset(&mut self, attempt: u32) -> io::Result<()>;
+    /// The text is whole.
+    fn done(&mut self, usage: Option<Usage>) -> io::Result<()>;
+    /// The command failed.
+    fn failed(&mut self, failure: &Failure) -> io::Result<()>;
+    /// The plan, at the very end.
+    fn plan(&mut self, plan: &Plan) -> io::Result<()>;
+    /// One execution of a list.
+    fn execution(&mut self, head: &Head) -> io::Result<()>;
+    /// One event of an execution.
+    fn event(&mut self, record: &Record) -> io::Result<()>;
+    /// A replay was served with so many effect calls.
+    fn replayed(&mut self, effect_calls: u64) -> io::Result<()>;
+    /// Something said to a person.
+    fn note(&mut self, text: &str);
+}
+
+/// A view that sinks and commands share. The first failed write stops the command.
+pub(crate) struct Screen {
+    view: Mutex<Box<dyn View>>,
+    stop: Signal,
+    closed: OnceLock<io::ErrorKind>,
+}
+
+impl Screen {
+    /// The view that the command line asks for, on stdout and stderr.
+    pub(crate) fn new(json: bool, stop: Signal) -> Self {
+        let view: Box<dyn View> = if json {
+            Box::new(JsonLines::new(io::stdout(), io::stderr()))
+        } else {
+            Box::new(Terminal::new(io::stdout(), io::stderr(), Style::of_process()))
+        };
+        Self { view: Mutex::new(view), stop, closed: OnceLock::new() }
+    }
+
+    /// Shows something. Once a write has failed nothing more is shown.
+    pub(crate) fn show(&self, show: impl FnOnce(&mut dyn View) -> io::Result<()>) {
+        if self.closed.get().is_some() {
+            return;
+        }
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = show(&mut **view) {
+            let kind = *self.closed.get_or_init(|| error.kind());
+            self.stop.abort_with(OutputClosed(kind));
+        }
+    }
+
+    /// Says something to a person.
+    pub(crate) fn note(&self, text: &str) {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).note(text);
+    }
+
+    /// Why nothing more is shown, if that is so.
+    pub(crate) fn closed(&self) -> Option<io::ErrorKind> {
+        self.closed.get().copied()
+    }
+}
+
+/// Whether colours may go to that stream.
+fn coloured(stream: &impl IsTerminal) -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    stream.is_terminal() && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// An event's content; null for a kind that this version does not know.
+fn payload(event: &Event) -> Value {
+    fn of(event: &impl Serialize) -> Value {
+        serde_json::to_value(event).unwrap_or_default()
+    }
+    match event {
+        Event::ExecutionStarted(event) => of(event),
+        Event::StepStarted(event) => of(event),
+        Event::StepCompleted(event) => of(event),
+        Event::StepFailed(event) => of(event),
+        Event::DecisionRecorded(event) => of(event),
+        Event::DomainEvent(event) => of(event),
+        Event::EffectDenied(event) => of(event),
+        Event::CancelRequested(event) => of(event),
+        Event::ExecutionCompleted(event) => of(event),
+        Event::ExecutionFailed(event) => of(event),
+        Event::ExecutionCancelled(event) => of(event),
+        _ => Value::Null,
+    }
+}

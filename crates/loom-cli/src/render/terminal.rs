@@ -1,0 +1,216 @@
+//! The view for people: text as it comes, and a plain pipe where stdout is no terminal.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write};
+
+use loom_effect_runtime::Usage;
+use loom_workflow::record::Record;
+use loom_workflow::store::Head;
+
+use super::neutral::neutral;
+use super::{View, coloured, payload, time};
+use crate::exit::Failure;
+use crate::flow::Plan;
+
+/// The most characters of an event's content that a terminal shows; a pipe gets all of it.
+const CONTENT_CHARS_MAX: usize = 100;
+
+const DIM: &str = "\u{1b}[2m";
+const BOLD: &str = "\u{1b}[1m";
+const RED: &str = "\u{1b}[1;31m";
+const YELLOW: &str = "\u{1b}[33m";
+
+/// What the two streams are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Style {
+    /// Whether stdout is a terminal: then text that was written by a model cannot drive it.
+    pub(super) terminal: bool,
+    pub(super) out_colours: bool,
+    pub(super) err_colours: bool,
+}
+
+impl Style {
+    pub(super) fn of_process() -> Self {
+        let (out, err) = (io::stdout(), io::stderr());
+        Self { terminal: out.is_terminal(), out_colours: coloured(&out), err_colours: coloured(&err) }
+    }
+}
+
+pub(super) struct Terminal<O, E> {
+    out: O,
+    err: E,
+    style: Style,
+    /// Text was shown and its last line is open.
+    open_line: bool,
+    /// Text was shown since the start or the last reset.
+    shown: bool,
+    execution: Option<String>,
+}
+
+impl<O: Write, E: Write> Terminal<O, E> {
+    pub(super) fn new(out: O, err: E, style: Style) -> Self {
+        Self { out, err, style, open_line: false, shown: false, execution: None }
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.open_line) {
+            self.out.write_all(b"\n")?;
+            self.out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        self.end_line()?;
+        self.out.write_all(format!("{line}\n").as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Says something to a person. A terminal shows both streams, so an open line of text is ended first.
+    fn say(&mut self, colour: &str, text: &str) -> io::Result<()> {
+        if self.style.terminal {
+            self.end_line()?;
+        }
+        let _ = writeln!(self.err, "{}", paint(self.style.err_colours, colour, text));
+        Ok(())
+    }
+}
+
+impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
+    fn execution_id(&mut self, id: &str) -> io::Result<()> {
+        self.execution = Some(id.to_owned());
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        self.open_line = !text.ends_with('\n');
+        self.shown = true;
+        if self.style.terminal {
+            self.out.write_all(neutral(text).as_bytes())?;
+        } else {
+            self.out.write_all(text.as_bytes())?;
+        }
+        self.out.flush()
+    }
+
+    fn reset(&mut self, attempt: u32) -> io::Result<()> {
+        if std::mem::take(&mut self.shown) {
+            // Also after text that ended with a line break: the next text begins after an empty line.
+            self.open_line = false;
+            self.out.write_all(b"\n")?;
+            self.out.flush()?;
+        }
+        self.say(YELLOW, &format!("attempt {attempt}"))
+    }
+
+    fn done(&mut self, _usage: Option<Usage>) -> io::Result<()> {
+        self.end_line()
+    }
+
+    fn failed(&mut self, failure: &Failure) -> io::Result<()> {
+        self.end_line()?;
+        self.say(RED, &format!("error: {} ({})", failure.message, failure.name))?;
+        if let Some(hint) = &failure.hint {
+            self.say("", &format!("hint: {hint}"))?;
+        }
+        if let Some(id) = self.execution.take() {
+            self.say(DIM, &format!("its journal: loom logs {id}"))?;
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, plan: &Plan) -> io::Result<()> {
+        let title = paint(self.style.out_colours, BOLD, "plan");
+        self.line(&title)?;
+        for (at, step) in plan.steps.iter().enumerate() {
+            self.line(&format!("  {}. {step}", at + 1))?;
+        }
+        if let Some(id) = self.execution.take() {
+            self.line(&format!("execution {id}"))?;
+            self.say(DIM, &format!("look at it: loom logs {id}\nserve it again: loom replay {id}"))?;
+        }
+        Ok(())
+    }
+
+    fn execution(&mut self, head: &Head) -> io::Result<()> {
+        let Head { execution, flow, status, last_seq, .. } = head;
+        let started = time::utc(head.started_at_ms);
+        let (status, flow) = (format!("{status:<9}"), neutral(flow.as_str()));
+        self.line(&format!("{}  {started}  {status}  {last_seq:>4} events  {flow}", neutral(execution.as_str())))
+    }
+
+    fn event(&mut self, record: &Record) -> io::Result<()> {
+        let mut line = format!("{:>4}  {}  {:<20}", record.seq, time::utc(record.at_ms), record.event.kind().as_str());
+        let mut content = payload(&record.event).to_string();
+        if let Some(path) = &record.path {
+            content = format!("{path} {content}");
+        }
+        if self.style.terminal && content.chars().count() > CONTENT_CHARS_MAX {
+            content = content.chars().take(CONTENT_CHARS_MAX).chain(['…']).collect();
+        }
+        let content = if self.style.terminal { neutral(&content) } else { content };
+        // Writing to a String cannot fail.
+        let _ = write!(line, "  {content}");
+        self.line(&line)
+    }
+
+    fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
+        self.line(&format!("served from the journal: {effect_calls} effect calls"))
+    }
+
+    fn note(&mut self, text: &str) {
+        // Where the open line cannot be ended, the next text meets the same error.
+        let _ = self.say(DIM, text);
+    }
+}
+
+fn paint(colours: bool, colour: &str, text: &str) -> String {
+    if colours && !colour.is_empty() { format!("{colour}{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIPE: Style = Style { terminal: false, out_colours: false, err_colours: false };
+    const TERMINAL: Style = Style { terminal: true, out_colours: true, err_colours: true };
+
+    fn shown(style: Style, show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> (String, String) {
+        let mut view = Terminal::new(Vec::new(), Vec::new(), style);
+        show(&mut view).unwrap();
+        (String::from_utf8(view.out).unwrap(), String::from_utf8(view.err).unwrap())
+    }
+
+    #[test]
+    fn a_pipe_gets_the_text_byte_for_byte_and_a_terminal_none_that_drives_it() {
+        let driven = "red \u{1b}[31m\r\n";
+        assert_eq!(shown(PIPE, |view| view.text(driven)).0, driven);
+        assert_eq!(shown(TERMINAL, |view| view.text(driven)).0, "red \u{241b}[31m\u{240d}\n");
+    }
+
+    #[test]
+    fn a_reset_is_a_newline_then_the_attempt_then_the_whole_text_again() {
+        let twice = |view: &mut dyn View| {
+            view.text("ab")?;
+            view.reset(2)?;
+            view.text("abc")?;
+            view.done(None)
+        };
+        assert_eq!(shown(PIPE, twice), ("ab\nabc\n".to_owned(), "attempt 2\n".to_owned()));
+        let (out, err) = shown(TERMINAL, twice);
+        assert_eq!((out.as_str(), err.as_str()), ("ab\nabc\n", "\u{1b}[33mattempt 2\u{1b}[0m\n"));
+        let silent = shown(PIPE, |view| view.reset(2));
+        assert_eq!(silent, (String::new(), "attempt 2\n".to_owned()), "nothing was shown, nothing is ended");
+    }
+
+    #[test]
+    fn a_note_does_not_land_in_the_middle_of_a_line() {
+        let noted = |view: &mut dyn View| {
+            view.text("ab")?;
+            view.note("wait");
+            view.text("c")
+        };
+        assert_eq!(shown(TERMINAL, noted).0, "ab\nc");
+        assert_eq!(shown(PIPE, noted).0, "abc", "a pipe gets the text as it is");
+    }
+}

@@ -1,0 +1,17 @@
+use loom_effect_runtime::{Call, Middleware, Output, Step};
+
+struct Mine;
+
+impl Middleware for Mine {
+    fn name(&self) -> &str {
+        "mine"
+    }
+
+    fn inspect(&self, _call: &Call, _output: &mut Output) -> Step {
+        Step::Go
+    }
+}
+
+fn main() {
+    let _ = Mine;
+}

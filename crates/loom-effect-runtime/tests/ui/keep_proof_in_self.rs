@@ -1,0 +1,23 @@
+use futures::future::BoxFuture;
+use loom_effect_runtime::{Around, Call, CallError, Next, Opaque};
+use std::sync::Mutex;
+
+struct Mine(Mutex<Option<Opaque<'static>>>);
+
+impl Around for Mine {
+    fn name(&self) -> &str {
+        "mine"
+    }
+
+    fn around<'a>(&'a self, _call: &'a Call, mut next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+        Box::pin(async move {
+            let proof = next.run().await?;
+            *self.0.lock().unwrap() = Some(proof);
+            next.run().await
+        })
+    }
+}
+
+fn main() {
+    let _ = Mine(Mutex::new(None));
+}

@@ -1,0 +1,21 @@
+use loom_effect_runtime::{Call, DeltaForm, Output, OutputMiddleware, Step};
+
+struct Mine;
+
+impl OutputMiddleware for Mine {
+    fn name(&self) -> &str {
+        "mine"
+    }
+
+    fn inspect(&self, _call: &Call, _output: &mut Output) -> Step {
+        Step::Go
+    }
+
+    fn delta_form(&self) -> Option<&dyn DeltaForm> {
+        None
+    }
+}
+
+fn main() {
+    let _ = Mine;
+}

@@ -1,0 +1,21 @@
+use futures::future::BoxFuture;
+use loom_effect_runtime::{Around, Call, CallError, Next, Opaque};
+
+struct Mine;
+
+impl Around for Mine {
+    fn name(&self) -> &str {
+        "mine"
+    }
+
+    fn around<'a>(&'a self, _call: &'a Call, mut next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+        Box::pin(async move {
+            let _first = next.run().await;
+            next.run().await
+        })
+    }
+}
+
+fn main() {
+    let _ = Mine;
+}

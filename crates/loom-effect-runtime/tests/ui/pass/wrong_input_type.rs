@@ -1,0 +1,22 @@
+use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime};
+
+struct Echo;
+
+impl Effect for Echo {
+    type Input = String;
+    type Output = String;
+
+    fn id(&self) -> &str {
+        "echo"
+    }
+
+    async fn execute(&self, text: &String, _cx: &EffectContext<'_>) -> Result<String, CallError> {
+        Ok(text.clone())
+    }
+}
+
+fn main() {
+    let runtime = EffectRuntime::builder().allow_all_calls().effect(Echo).build().unwrap();
+    let echo = runtime.tool::<String, String>("echo").unwrap();
+    drop(runtime.invoke_transient(echo, "7".to_owned()));
+}

@@ -1,0 +1,3 @@
+//! Scenarios that need more than one crate.
+
+mod journal_bytes;
