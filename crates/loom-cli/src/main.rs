@@ -68,7 +68,8 @@ fn run(args: Args) -> Exit {
     }
 }
 
-fn start(command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
+fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
+    commands::read_words(&mut command)?;
     let system = |error: io::Error| {
         Failure::named(ErrorName::EffectFailed, format!("the system does not let loom start: {}", error.kind()))
     };

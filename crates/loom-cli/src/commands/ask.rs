@@ -6,7 +6,6 @@ use loom_effect_runtime::{Identity, Signal};
 use loom_llm::effect::FinishReason;
 use loom_llm::{ChatRequest, Message};
 
-use super::words;
 use crate::args::AskArgs;
 use crate::exit::Failure;
 use crate::live::Live;
@@ -17,7 +16,6 @@ const GRANT: Grant = Grant { tool: "llm.ask", flow: None };
 
 pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
     let AskArgs { prompt, max_tokens, model: args } = args;
-    let prompt = words(prompt, "prompt")?;
     let model = Model::open(GRANT, &args, max_tokens, screen).await?;
     let request = ChatRequest::new(args.model, vec![Message::user(prompt)]).with_max_tokens(max_tokens);
     let live = Live::new(screen);

@@ -9,6 +9,7 @@ use std::io::Read;
 
 use loom_effect_runtime::{ErrorName, Signal};
 
+use crate::args::Command;
 use crate::exit::Failure;
 use crate::signals::is_interrupted;
 
@@ -21,13 +22,20 @@ pub(crate) fn stopped(stop: &Signal) -> Failure {
     Failure::named(ErrorName::Abort, message)
 }
 
-/// The words of an argument, or of stdin where the argument is `-`.
-fn words(argument: String, what: &str) -> Result<String, Failure> {
-    let text = if argument == "-" { read_stdin(what)? } else { argument };
-    if text.trim().is_empty() {
-        return Err(Failure::usage(format!("the {what} is empty"), format!("say one, or pipe it: loom … -")));
+/// Puts the words of stdin where the command line says `-`, before anything else: then Ctrl-C still ends the reading.
+pub(crate) fn read_words(command: &mut Command) -> Result<(), Failure> {
+    let (words, what) = match command {
+        Command::Plan(args) => (&mut args.goal, "goal"),
+        Command::Ask(args) => (&mut args.prompt, "prompt"),
+        Command::Logs(_) | Command::Replay(_) => return Ok(()),
+    };
+    if words == "-" {
+        *words = read_stdin(what)?;
     }
-    Ok(text)
+    if words.trim().is_empty() {
+        return Err(Failure::usage(format!("the {what} is empty"), "say one, or pipe it in and say `-`"));
+    }
+    Ok(())
 }
 
 fn read_stdin(what: &str) -> Result<String, Failure> {

@@ -6,7 +6,7 @@ use loom_effect_runtime::{ErrorName, Signal};
 use loom_workflow::record::ExecutionId;
 use loom_workflow::{StartOptions, Workflow, WorkflowError};
 
-use super::{stopped, words};
+use super::stopped;
 use crate::args::PlanArgs;
 use crate::exit::Failure;
 use crate::flow::{FLOW, PLAN_TOKENS_MAX, PLAN_TOOL, Plan, PlanInput, Planner, plan_flow};
@@ -19,7 +19,6 @@ use crate::store;
 pub(crate) const GRANT: Grant = Grant { tool: PLAN_TOOL, flow: Some(FLOW) };
 
 pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
-    let goal = words(args.goal, "goal")?;
     let id = match args.execution_id {
         Some(text) => ExecutionId::new(text).map_err(|error| Failure::usage(error, "give another --execution-id"))?,
         None => ExecutionId::mint(),
@@ -35,7 +34,7 @@ pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> 
     if stop.is_aborted() {
         return Err(stopped(stop));
     }
-    let input = PlanInput { goal, model: args.model.model };
+    let input = PlanInput { goal: args.goal, model: args.model.model };
     let options = StartOptions::new().execution_id(id.clone()).principal(principal());
     let handle = workflow.start::<Plan>(FLOW, &input, options).await?;
     live.begin(id.as_str());

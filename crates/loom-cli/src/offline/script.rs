@@ -24,6 +24,9 @@ const STOP_WORDS: [&str; 16] =
 /// A payment card number of the test range, for [`Mode::Leaky`].
 const CARD: &str = "4111 1111 1111 1111";
 
+/// What the model adds to every plan although nobody asked for it.
+const ASIDE: &str = "an unasked-for aside of the offline model";
+
 /// What the model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
@@ -75,7 +78,7 @@ fn plan(goal: &str, mode: Mode) -> String {
         _ => format!("Do the smallest useful part of {}", clipped(&topic, TOPIC_CHARS_MAX)),
     });
     steps.push("Look at the result and note what is left".to_owned());
-    json!({"steps": steps, "notes": "an unasked-for aside of the offline model"}).to_string()
+    format!("{{\"steps\": {}, \"notes\": \"{ASIDE}\"}}", json!(steps))
 }
 
 /// An answer that shows that the prompt arrived.

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use loom_effect_runtime::Usage;
 use loom_workflow::record::Record;
 use loom_workflow::store::Head;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::{View, payload};
-use crate::exit::Failure;
+use crate::exit::{Failure, Severed};
 use crate::flow::Plan;
 
 pub(super) struct JsonLines<O, E> {
@@ -21,8 +22,10 @@ impl<O: Write, E: Write> JsonLines<O, E> {
         Self { out, err }
     }
 
-    fn line(&mut self, value: &Value) -> io::Result<()> {
-        self.out.write_all(format!("{value}\n").as_bytes())?;
+    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.out.write_all(&line)?;
         self.out.flush()
     }
 }
@@ -52,9 +55,9 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
             self.note(&format!("hint: {hint}"));
         }
         if let Some(severed) = &failure.severed {
-            self.line(&json!({"severed": severed}))?;
+            self.line(&SeveredLine { severed })?;
         }
-        self.line(&json!({"error": {"name": name.as_str(), "message": message}}))
+        self.line(&ErrorLine { error: Named { name: name.as_str(), message } })
     }
 
     fn plan(&mut self, plan: &Plan) -> io::Result<()> {
@@ -96,6 +99,23 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
     }
 }
 
+/// The name first, for the eye: programs do not care.
+#[derive(Serialize)]
+struct ErrorLine<'a> {
+    error: Named<'a>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'static str,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct SeveredLine<'a> {
+    severed: &'a Severed,
+}
+
 #[cfg(test)]
 mod tests {
     use loom_effect_runtime::{CallError, Violation};
@@ -120,8 +140,8 @@ mod tests {
         let failure = Failure::from(CallError::from(Violation::safety("pii.card").at(4, 19)));
         let lines = lines(|view| view.failed(&failure));
         let (severed, error) = lines.split_once('\n').unwrap();
-        assert_eq!(severed, r#"{"severed":{"length":19,"offset":4,"rule":"pii.card"}}"#);
-        assert!(error.starts_with(r#"{"error":{"message":"#) && error.contains(r#""name":"SafetyViolationError""#));
+        assert_eq!(severed, r#"{"severed":{"rule":"pii.card","offset":4,"length":19}}"#);
+        assert!(error.starts_with(r#"{"error":{"name":"SafetyViolationError","message":"#), "{error}");
     }
 
     #[test]

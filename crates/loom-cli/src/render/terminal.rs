@@ -135,8 +135,9 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     fn execution(&mut self, head: &Head) -> io::Result<()> {
         let Head { execution, flow, status, last_seq, .. } = head;
         let started = time::utc(head.started_at_ms);
-        let (status, flow) = (format!("{status:<9}"), neutral(flow.as_str()));
-        self.line(&format!("{}  {started}  {status}  {last_seq:>4} events  {flow}", neutral(execution.as_str())))
+        let (status, flow) = (status.as_str(), neutral(flow.as_str()));
+        let id = neutral(execution.as_str());
+        self.line(&format!("{id}  {started}  {status:<9}  {last_seq:>5} events  {flow}"))
     }
 
     fn event(&mut self, record: &Record) -> io::Result<()> {
@@ -155,7 +156,8 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     }
 
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
-        self.line(&format!("served from the journal: {effect_calls} effect calls"))
+        let id = self.execution.take().unwrap_or_default();
+        self.line(&format!("execution {id}, served from its journal: {effect_calls} effect calls"))
     }
 
     fn note(&mut self, text: &str) {

@@ -37,17 +37,58 @@ impl fmt::Display for CallKey {
 }
 
 /// Which call a delivery belongs to, so that one sink shared by all calls folds per call (spec row D12).
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug)]
-pub struct CallRef<'a> {
+#[derive(Clone, Copy)]
+pub struct CallRef<'a>(pub(crate) &'a CallTag);
+
+/// What a [`CallRef`] refers to: made once a call.
+pub(crate) struct CallTag {
+    pub(crate) execution: Arc<str>,
+    pub(crate) step: Arc<str>,
+    pub(crate) key: Option<CallKey>,
+    pub(crate) attempt: u32,
+    pub(crate) number: u64,
+}
+
+impl<'a> CallRef<'a> {
     /// The execution's id; `transient:<label>` of a bare call.
-    pub execution_id: &'a str,
+    #[must_use]
+    pub fn execution_id(&self) -> &'a str {
+        &self.0.execution
+    }
+
     /// The step's id: the tool id of a transient call.
-    pub step_id: &'a str,
+    #[must_use]
+    pub fn step_id(&self) -> &'a str {
+        &self.0.step
+    }
+
     /// The call key, in a decide scope.
-    pub call_key: Option<&'a CallKey>,
+    #[must_use]
+    pub fn call_key(&self) -> Option<&'a CallKey> {
+        self.0.key.as_ref()
+    }
+
     /// The attempt, from 1.
-    pub attempt: u32,
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.0.attempt
+    }
+
     /// A number unique in the process, which tells bare calls apart too.
-    pub number: u64,
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.0.number
+    }
+}
+
+impl fmt::Debug for CallRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRef")
+            .field("execution_id", &self.execution_id())
+            .field("step_id", &self.step_id())
+            .field("call_key", &self.call_key())
+            .field("attempt", &self.attempt())
+            .field("number", &self.number())
+            .finish()
+    }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+pub(crate) use key::CallTag;
 pub use key::{CallKey, CallRef};
 pub(crate) use memo::MemoIdentity;
 pub use memo::MemoKey;
@@ -113,21 +114,20 @@ impl CallInfo {
         if self.step().is_some() { Seam::Durable } else { Seam::Transient }
     }
 
-    pub(crate) fn execution_text(&self) -> Arc<str> {
+    /// What deliveries name the call by.
+    pub(crate) fn tag(&self, number: u64, attempt: u32) -> CallTag {
         let identity = self.identity();
-        let text = match (&identity.run_as, &identity.transient_id) {
+        let execution = match (&identity.run_as, &identity.transient_id) {
             (Some(run_as), _) => &run_as.execution_id,
             (None, Some(transient)) => transient,
             (None, None) => &self.entry().transient_id,
         };
-        Arc::clone(text)
-    }
-
-    pub(crate) fn step_text(&self) -> Arc<str> {
-        Arc::clone(match self.step() {
+        let step = match self.step() {
             Some(step) => &step.step_id,
             None => &self.entry().id,
-        })
+        };
+        let key = self.call_key().cloned();
+        CallTag { execution: Arc::clone(execution), step: Arc::clone(step), key, attempt, number }
     }
 
     fn step(&self) -> Option<&DurableStep> {

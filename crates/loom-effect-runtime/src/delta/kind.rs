@@ -4,31 +4,28 @@ use std::ops::{BitAnd, BitOr};
 
 /// What a piece of live text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub enum DeltaKind {
     /// Text of the answer.
-    Text,
+    Text = 1,
     /// Reasoning.
-    Reasoning,
+    Reasoning = 2,
     /// The arguments of a tool call, as JSON text.
-    ToolArguments,
+    ToolArguments = 4,
 }
 
 impl DeltaKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Text, Self::Reasoning, Self::ToolArguments];
 
-    const fn bit(self) -> u8 {
-        match self {
-            Self::Text => 1,
-            Self::Reasoning => 2,
-            Self::ToolArguments => 4,
-        }
+    const fn bit(self) -> u32 {
+        self as u32
     }
 }
 
 /// A set of kinds: what a sink asks for, what a form covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeltaKinds(u8);
+pub struct DeltaKinds(u32);
 
 impl DeltaKinds {
     /// No kind.

@@ -28,13 +28,23 @@ impl LiveHash {
 
     #[inline]
     pub(crate) fn update(&mut self, text: &str) {
+        let filled = (self.length as usize) % WORD;
+        let shift = (filled * 8) as u32;
         let (words, rest) = text.as_bytes().as_chunks::<WORD>();
         for word in words {
-            self.push(u64::from_le_bytes(*word), WORD);
+            let word = u64::from_le_bytes(*word);
+            self.fold(self.open | word << shift);
+            self.open = word.checked_shr(u64::BITS - shift).unwrap_or(0);
         }
         if !rest.is_empty() {
-            self.push(short_word(rest), rest.len());
+            let word = short_word(rest);
+            self.open |= word << shift;
+            if filled + rest.len() >= WORD {
+                self.fold(self.open);
+                self.open = word.checked_shr(u64::BITS - shift).unwrap_or(0);
+            }
         }
+        self.length = self.length.wrapping_add(text.len() as u64);
     }
 
     pub(crate) fn finish(&self) -> u64 {
@@ -42,18 +52,6 @@ impl LiveHash {
         last.fold(last.open);
         last.fold(last.length);
         last.state
-    }
-
-    /// Appends the lowest `bytes` bytes of `word`; those above are zero.
-    #[inline]
-    fn push(&mut self, word: u64, bytes: usize) {
-        let filled = (self.length as usize) % WORD;
-        self.length = self.length.wrapping_add(bytes as u64);
-        self.open |= word << (filled * 8);
-        if filled + bytes >= WORD {
-            self.fold(self.open);
-            self.open = word.checked_shr(((WORD - filled) * 8) as u32).unwrap_or(0);
-        }
     }
 
     /// Multiply and fold the high half back: every input bit reaches every state bit within two words.

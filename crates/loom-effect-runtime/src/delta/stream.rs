@@ -10,7 +10,7 @@ use super::gate::Cut;
 use super::guard::{Deliver, Meter, MeterForm, Tail};
 use super::lane::{Lanes, finish, run};
 use super::{DeltaKind, DeltaKinds, DeltaSink, EffectDelta, Lane, LiveHash, Usage};
-use crate::call::{Call, CallInfo, CallRef};
+use crate::call::{Call, CallInfo, CallRef, CallTag};
 use crate::caught::caught;
 use crate::error::Violation;
 use crate::signal::Signals;
@@ -26,15 +26,12 @@ pub(super) struct Stream {
 /// The far side of the guards.
 struct Out {
     info: CallInfo,
-    execution: Arc<str>,
-    step: Arc<str>,
-    number: u64,
+    tag: CallTag,
     origins: Origins,
     /// The per-call sink, then the configured one, each with the kinds it gets.
     sinks: [Option<(Arc<dyn DeltaSink>, DeltaKinds)>; 2],
     hash: LiveHash,
     hashed: bool,
-    attempt: u32,
     delivered: Cell<bool>,
     ever_delivered: bool,
     ended: bool,
@@ -81,17 +78,13 @@ impl Stream {
             (!kinds.is_empty()).then_some((sink, kinds))
         });
         let hashed = sinks.iter().flatten().any(|(_, kinds)| kinds.has(DeltaKind::Text));
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let out = Out {
-            execution: info.execution_text(),
-            step: info.step_text(),
+            tag: info.tag(NUMBER.fetch_add(1, Ordering::Relaxed), room),
             info,
-            number,
             origins,
             sinks,
             hash: LiveHash::new(),
             hashed,
-            attempt: room,
             delivered: Cell::new(false),
             ever_delivered: false,
             ended: false,
@@ -122,13 +115,13 @@ impl Stream {
     pub(super) fn begin(&mut self, room: u32, cut: &Cut<'_>, signals: &Signals) {
         self.lanes.clear();
         self.out.hash = LiveHash::new();
-        self.out.attempt = room;
+        self.out.tag.attempt = room;
         self.out.ever_delivered |= self.out.delivered.replace(false);
         self.out.ended = false;
         self.out.usage = None;
         let out = &self.out;
         let delta = EffectDelta::Reset { attempt: room, text: TaintedStr::new("", &out.origins) };
-        let call = out.call_ref();
+        let call = CallRef(&out.tag);
         for (sink, _) in out.sinks.iter().flatten() {
             if cut.is_cut() || signals.is_aborted() {
                 return;
@@ -192,7 +185,7 @@ impl Stream {
         let out = &self.out;
         if let [Some((sink, _)), _] = &out.sinks {
             let delta = EffectDelta::Done { usage, text: TaintedStr::new("", &out.origins) };
-            out.deliver(&**sink, &out.call_ref(), &delta);
+            out.deliver(&**sink, &CallRef(&out.tag), &delta);
         }
     }
 
@@ -257,7 +250,7 @@ impl Deliver for Sinks<'_, '_> {
             DeltaKind::Reasoning => EffectDelta::Reasoning { text, lane },
             DeltaKind::ToolArguments => EffectDelta::ToolArguments { text, lane },
         };
-        let call = out.call_ref();
+        let call = CallRef(&out.tag);
         for (sink, kinds) in out.sinks.iter().flatten() {
             if !kinds.has(kind) {
                 continue;
@@ -273,21 +266,17 @@ impl Deliver for Sinks<'_, '_> {
 
 impl Out {
     /// One delivery. A panic of the sink is reported once a call and hurts nobody else (spec row D6).
-    #[inline]
+    #[inline(always)]
     fn deliver(&self, sink: &dyn DeltaSink, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
-        if caught(|| sink.deliver(call, delta)).is_err() && !self.sink_reported.replace(true) {
-            self.info.caller.runtime().warn(&Warning::SinkPanicked { tool: self.info.tool() });
+        if caught(|| sink.deliver(call, delta)).is_err() {
+            self.report_sink();
         }
     }
 
-    #[inline]
-    fn call_ref(&self) -> CallRef<'_> {
-        CallRef {
-            execution_id: &self.execution,
-            step_id: &self.step,
-            call_key: self.info.call_key(),
-            attempt: self.attempt,
-            number: self.number,
+    #[cold]
+    fn report_sink(&self) {
+        if !self.sink_reported.replace(true) {
+            self.info.caller.runtime().warn(&Warning::SinkPanicked { tool: self.info.tool() });
         }
     }
 }

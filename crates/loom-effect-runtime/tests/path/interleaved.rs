@@ -104,10 +104,11 @@ fn every_delivery_names_its_call() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let view = Arc::clone(&seen);
     let sink = SinkThat(move |call: &CallRef<'_>, _: &EffectDelta<'_>| {
-        let key = call.call_key.map(ToString::to_string);
-        view.lock()
-            .unwrap()
-            .push((format!("{} {} {key:?} {}", call.execution_id, call.step_id, call.attempt), call.number));
+        let key = call.call_key().map(ToString::to_string);
+        view.lock().unwrap().push((
+            format!("{} {} {key:?} {}", call.execution_id(), call.step_id(), call.attempt()),
+            call.number(),
+        ));
     });
     let effect =
         Scripted::new([Act::text("a"), Act::Fail(ErrorName::Provider)]).then([Act::text("b")]).sink(sink);

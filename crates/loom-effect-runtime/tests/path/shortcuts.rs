@@ -99,7 +99,9 @@ fn seen(acts: &[Act], refuses: bool, detour: Detour) -> Seen {
         Detour::Rewriter => builder.input_middleware(rewrite("nothing", |_, _| Step::Go)),
         Detour::Before => builder.middleware(before_wait("waits", |_, _| Box::pin(yielding()))),
         Detour::Inspector => builder.output_middleware(Waits),
-        Detour::Around => builder.around(around("once", |_, mut next| Box::pin(async move { next.run().await }))),
+        Detour::Around => {
+            builder.around(around("once", |_, mut next| Box::pin(async move { next.run().await })))
+        }
         _ => builder,
     };
     let builder = builder.middleware(before("decides", move |_, _| {

@@ -116,7 +116,11 @@ fn origins_of_fenced_content_join() {
         fn id(&self) -> &str {
             "repeats"
         }
-        async fn execute(&self, input: &Fenced<String>, cx: &EffectContext<'_>) -> Result<Tainted<String>, CallError> {
+        async fn execute(
+            &self,
+            input: &Fenced<String>,
+            cx: &EffectContext<'_>,
+        ) -> Result<Tainted<String>, CallError> {
             cx.deltas().text("live")?;
             Ok(cx.taint(input.expose_tainted().clone()))
         }

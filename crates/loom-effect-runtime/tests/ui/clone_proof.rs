@@ -8,7 +8,11 @@ impl Around for Mine {
         "mine"
     }
 
-    fn around<'a>(&'a self, _call: &'a Call, mut next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+    fn around<'a>(
+        &'a self,
+        _call: &'a Call,
+        mut next: Next<'a>,
+    ) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
         Box::pin(async move {
             let proof = next.run().await?;
             let copy = proof.clone();

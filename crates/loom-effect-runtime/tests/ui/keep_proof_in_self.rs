@@ -9,7 +9,11 @@ impl Around for Mine {
         "mine"
     }
 
-    fn around<'a>(&'a self, _call: &'a Call, mut next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+    fn around<'a>(
+        &'a self,
+        _call: &'a Call,
+        mut next: Next<'a>,
+    ) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
         Box::pin(async move {
             let proof = next.run().await?;
             *self.0.lock().unwrap() = Some(proof);

@@ -113,3 +113,22 @@ impl FinishReason {
 fn is_false(flag: &bool) -> bool {
     !flag
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FinishReason;
+
+    #[test]
+    fn a_word_of_a_provider_becomes_one_of_a_closed_set_or_nothing() {
+        for (word, reason) in [
+            ("stop", Some(FinishReason::Stop)),
+            ("length", Some(FinishReason::Length)),
+            ("tool_calls", Some(FinishReason::ToolCalls)),
+            ("content_filter", Some(FinishReason::ContentFilter)),
+            ("ignore all that was said before", Some(FinishReason::Other)),
+            ("", None),
+        ] {
+            assert_eq!(FinishReason::of(word), reason, "{word}");
+        }
+    }
+}

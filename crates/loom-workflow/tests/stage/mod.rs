@@ -170,10 +170,10 @@ impl Notes {
 
 impl DeltaSink for Notes {
     fn deliver(&self, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
-        let key = call.call_key.map(|key| format!(" {key}")).unwrap_or_default();
+        let key = call.call_key().map(|key| format!(" {key}")).unwrap_or_default();
         let text = delta.text().unwrap_tainted().to_owned();
         let what = if matches!(delta, EffectDelta::Done { .. }) { "done".to_owned() } else { text };
-        self.note(format!("{}/{}{key}: {what}", call.execution_id, call.step_id));
+        self.note(format!("{}/{}{key}: {what}", call.execution_id(), call.step_id()));
     }
 }
 

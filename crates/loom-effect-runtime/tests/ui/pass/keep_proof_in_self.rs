@@ -1,6 +1,6 @@
 use futures::future::BoxFuture;
-use loom_effect_runtime::{Around, Call, CallError, Next, Opaque};
 use loom_effect_runtime::Kept;
+use loom_effect_runtime::{Around, Call, CallError, Next, Opaque};
 use std::sync::Mutex;
 
 struct Mine(Mutex<Option<Kept>>);
@@ -10,7 +10,11 @@ impl Around for Mine {
         "mine"
     }
 
-    fn around<'a>(&'a self, _call: &'a Call, mut next: Next<'a>) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
+    fn around<'a>(
+        &'a self,
+        _call: &'a Call,
+        mut next: Next<'a>,
+    ) -> BoxFuture<'a, Result<Opaque<'a>, CallError>> {
         Box::pin(async move {
             let proof = next.run().await?;
             *self.0.lock().unwrap() = next.keep(&proof);

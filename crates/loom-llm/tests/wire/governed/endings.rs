@@ -43,7 +43,7 @@ impl DeltaGuard for NoBad {
 #[tokio::test]
 async fn a_severed_stream_closes_the_connection() {
     for rest in [Act::AwaitHangUp, Act::Flood(text_event("more"))] {
-        let body = [text_event("ok "), usage_event(3, 1), text_event("bad"), text_event("later")].concat();
+        let body = [text_event("ok "), usage_event(3, 1), text_event("bad"), usage_event(99, 99)].concat();
         let mut peer = Peer::streaming(vec![Act::Send(body), rest]).await;
         let (view, configured) = (View::new(), View::new());
         let builder = EffectRuntime::builder()
@@ -57,7 +57,7 @@ async fn a_severed_stream_closes_the_connection() {
         let error = failed.unwrap_err();
         assert_eq!((error.name(), error.rule()), (ErrorName::SafetyViolation, Some("no_bad")));
         assert_eq!((view.lines(), configured.lines()), (vec!["ok ".into()], vec!["ok ".into()]));
-        assert_eq!(report.usage, Some(Usage::new(3, 1)), "what was spent before the sever is kept");
+        assert_eq!(report.usage, Some(Usage::new(3, 1)), "nothing is read beyond the sever");
         peer.request().await;
         sees_hang_up(&mut peer, since).await;
     }
