@@ -139,7 +139,8 @@ impl Args {
         if !is_about_the_offline_mode(&error) {
             return Err(error);
         }
-        let filled = line.iter().map(|arg| if arg == "--offline" { "--offline=normal".into() } else { arg.clone() });
+        let filled =
+            line.iter().map(|arg| if arg == "--offline" { "--offline=normal".into() } else { arg.clone() });
         Self::try_parse_from(filled).map_err(|_| error)
     }
 }

@@ -90,9 +90,9 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::NotFound => failure.hint("`loom logs` lists the executions of this store"),
             StoreError::BadLocation { .. } => Self { exit: Exit::Usage, ..failure },
-            StoreError::Io { kind: std::io::ErrorKind::NotFound, .. } => {
-                failure.hint("there is no journal yet: `loom plan \"…\"` makes one, `--db` or $LOOM_DB names another")
-            }
+            StoreError::Io { kind: std::io::ErrorKind::NotFound, .. } => failure.hint(
+                "there is no journal yet: `loom plan \"…\"` makes one, `--db` or $LOOM_DB names another",
+            ),
             _ => failure,
         }
     }
@@ -128,14 +128,19 @@ fn advice(name: ErrorName) -> Option<(Exit, Option<&'static str>)> {
         N::EffectModeViolation | N::UntrustedContent => {
             (Exit::Refused, Some("this is a fault in the command; please report it"))
         }
-        N::QuotaExceeded => (Exit::Refused, Some("the model said more than it was asked for; try another --model")),
+        N::QuotaExceeded => {
+            (Exit::Refused, Some("the model said more than it was asked for; try another --model"))
+        }
         N::EgressDenied => (Exit::Refused, Some("name a destination that may be reached")),
         N::Abort | N::ExecutionCancelled => (Exit::Interrupted, None),
-        N::Nondeterminism => {
-            (Exit::Blocked, Some("it was recorded by another version of loom; use that one, the journal is as it was"))
-        }
+        N::Nondeterminism => (
+            Exit::Blocked,
+            Some("it was recorded by another version of loom; use that one, the journal is as it was"),
+        ),
         N::InputInvalid => (Exit::Usage, Some("`loom --help` shows what is expected")),
-        N::ExecutionConflict => (Exit::Usage, Some("use another --execution-id, or the goal that it was started with")),
+        N::ExecutionConflict => {
+            (Exit::Usage, Some("use another --execution-id, or the goal that it was started with"))
+        }
         N::ToolNotFound | N::DecideScopeClosed | N::EffectPanicked => {
             (Exit::Failed, Some("this is a fault in the command; please report it"))
         }
@@ -146,8 +151,13 @@ fn advice(name: ErrorName) -> Option<(Exit, Option<&'static str>)> {
         N::Provider => (Exit::Failed, Some("check --base-url, --model and the key")),
         N::PlanInvalid => (Exit::Failed, Some("ask again, or name a model that can write JSON with --model")),
         N::Store => (Exit::Failed, Some("`--db PATH` or $LOOM_DB names another journal")),
-        N::StoreLocked => (Exit::Failed, Some("`loom logs` and `loom replay` need no lock; `--db PATH` names another journal")),
-        N::StoreFull => (Exit::Failed, Some("make room, then start it again; nothing that was recorded is lost")),
+        N::StoreLocked => (
+            Exit::Failed,
+            Some("`loom logs` and `loom replay` need no lock; `--db PATH` names another journal"),
+        ),
+        N::StoreFull => {
+            (Exit::Failed, Some("make room, then start it again; nothing that was recorded is lost"))
+        }
         _ => return None,
     })
 }

@@ -81,7 +81,8 @@ impl Planner {
                 Err(no_plan) => last = no_plan,
             }
         }
-        let message = format!("the model gave no plan in {PLAN_ATTEMPTS_MAX} attempts; its last answer {last}");
+        let message =
+            format!("the model gave no plan in {PLAN_ATTEMPTS_MAX} attempts; its last answer {last}");
         Err(CallError::named(ErrorName::PlanInvalid, message))
     }
 }
@@ -178,7 +179,8 @@ mod tests {
         }
         assert_eq!(read(r#"{"steps": []}"#), Err(NoPlan::Steps { got: 0 }));
         assert_eq!(read(r#"{"steps": ["a", "b", "c", "d", "secret"]}"#), Err(NoPlan::Steps { got: 5 }));
-        for step in [" ", "a\u{1b}[2J", "a\nb", "a\u{202e}b", &"x".repeat(61)] {
+        assert!(matches!(read(r#"{"steps": ["fine", " "]}"#), Err(NoPlan::Step(_))));
+        for step in ["a\u{1b}[2J", "a\nb", "a\u{202e}b", &"x".repeat(61)] {
             let refused = read(&json!({"steps": ["fine", step]}).to_string()).unwrap_err();
             assert!(matches!(refused, NoPlan::Step(_)) && !refused.to_string().contains(step), "{refused}");
         }

@@ -71,10 +71,14 @@ fn run(args: Args) -> Exit {
 fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
     commands::read_words(&mut command)?;
     let system = |error: io::Error| {
-        Failure::named(ErrorName::EffectFailed, format!("the system does not let loom start: {}", error.kind()))
+        Failure::named(
+            ErrorName::EffectFailed,
+            format!("the system does not let loom start: {}", error.kind()),
+        )
     };
     signals::listen(stop.clone()).map_err(system)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(system)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build().map_err(system)?;
     runtime.block_on(async {
         match command {
             Command::Plan(args) => commands::plan::run(args, screen, stop).await,

@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::Arc;
 
 use loom_effect_runtime::{
-    Authorizer, Call, CallError, Effect, EffectContext, EffectRuntime, ErrorName, Input, Principal, Refusal, Step,
-    Tool,
+    Authorizer, Call, CallError, Effect, EffectContext, EffectRuntime, ErrorName, Input, Principal, Refusal,
+    Step, Tool,
 };
 use loom_llm::effect::{LlmEffect, LlmReply};
 use loom_llm::http::{ConfigError, HttpConfig};
@@ -72,7 +72,8 @@ impl Model {
             builder = builder.middleware(safety.clone()).output_middleware(safety);
         }
         let effect = LlmEffect::builder(grant.tool, provider).build();
-        let runtime = builder.effect(effect).build().map_err(|error| Failure::named(ErrorName::EffectFailed, error))?;
+        let runtime =
+            builder.effect(effect).build().map_err(|error| Failure::named(ErrorName::EffectFailed, error))?;
         let tool = runtime.tool(grant.tool)?;
         Ok(Self { runtime, tool, _offline: offline })
     }
@@ -114,11 +115,12 @@ async fn provider(
     screen: &Screen,
 ) -> Result<(OpenAiCompatible, Option<OfflineModel>), Failure> {
     let Some(base_url) = &args.base_url else {
-        let offline = OfflineModel::serve(args.offline.unwrap_or_default())
-            .await
-            .map_err(|error| Failure::named(ErrorName::Provider, format!("the offline model cannot listen: {}", error.kind())))?;
+        let offline = OfflineModel::serve(args.offline.unwrap_or_default()).await.map_err(|error| {
+            Failure::named(ErrorName::Provider, format!("the offline model cannot listen: {}", error.kind()))
+        })?;
         screen.note("offline: a scripted model answers; --base-url URL asks a real one");
-        let provider = OpenAiCompatible::new("offline", HttpConfig::new(offline.base_url())).map_err(config)?;
+        let provider =
+            OpenAiCompatible::new("offline", HttpConfig::new(offline.base_url())).map_err(config)?;
         return Ok((provider, Some(offline)));
     };
     let mut http = HttpConfig::new(base_url);
@@ -139,13 +141,16 @@ async fn provider(
 }
 
 fn config(error: ConfigError) -> Failure {
-    Failure::usage(error, match error {
-        ConfigError::KeyInTheClear => {
-            "use https, unset the key ($LOOM_API_KEY, $OPENAI_API_KEY), or say --allow-plain-http"
-        }
-        ConfigError::Credentials => "put the key into $LOOM_API_KEY",
-        _ => "--base-url is what stands before `/chat/completions`, as in http://127.0.0.1:8080/v1",
-    })
+    Failure::usage(
+        error,
+        match error {
+            ConfigError::KeyInTheClear => {
+                "use https, unset the key ($LOOM_API_KEY, $OPENAI_API_KEY), or say --allow-plain-http"
+            }
+            ConfigError::Credentials => "put the key into $LOOM_API_KEY",
+            _ => "--base-url is what stands before `/chat/completions`, as in http://127.0.0.1:8080/v1",
+        },
+    )
 }
 
 /// The key, for the provider's eyes only.
@@ -153,7 +158,9 @@ fn key() -> Result<Option<ApiKey>, Failure> {
     for name in ["LOOM_API_KEY", "OPENAI_API_KEY"] {
         if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
             let key = ApiKey::new(&text.to_string_lossy());
-            return key.map(Some).map_err(|error| Failure::usage(error, format!("set ${name} again, or unset it")));
+            return key
+                .map(Some)
+                .map_err(|error| Failure::usage(error, format!("set ${name} again, or unset it")));
         }
     }
     Ok(None)
@@ -162,10 +169,14 @@ fn key() -> Result<Option<ApiKey>, Failure> {
 fn validators(args: &ModelArgs) -> Result<Vec<Box<dyn SafetyValidator>>, Failure> {
     let asked = |rule| args.rules.contains(&rule);
     if asked(Rule::None) && args.rules.iter().any(|rule| *rule != Rule::None) {
-        return Err(Failure::usage("`none` stands beside other rules", "say `--rules none` alone, or the rules"));
+        return Err(Failure::usage(
+            "`none` stands beside other rules",
+            "say `--rules none` alone, or the rules",
+        ));
     }
     let by_default = args.rules.is_empty();
-    let (pii, deny) = (by_default || asked(Rule::Pii), asked(Rule::Deny) || (by_default && args.deny.is_some()));
+    let (pii, deny) =
+        (by_default || asked(Rule::Pii), asked(Rule::Deny) || (by_default && args.deny.is_some()));
     let mut validators: Vec<Box<dyn SafetyValidator>> = Vec::new();
     if pii {
         validators.push(PiiValidator::default().into());
@@ -173,7 +184,10 @@ fn validators(args: &ModelArgs) -> Result<Vec<Box<dyn SafetyValidator>>, Failure
     match (&args.deny, deny) {
         (Some(path), true) => validators.push(deny_patterns(path)?.into()),
         (None, true) => {
-            return Err(Failure::usage("the rule `deny` has no patterns", "name a file of them with --deny FILE"));
+            return Err(Failure::usage(
+                "the rule `deny` has no patterns",
+                "name a file of them with --deny FILE",
+            ));
         }
         (Some(_), false) => {
             let message = "--deny names patterns that --rules leaves out";
@@ -188,9 +202,13 @@ fn deny_patterns(path: &std::path::Path) -> Result<DenyPatterns, Failure> {
     let hint = "--deny FILE is text with one pattern a line: a literal, or /regex/ with flags i and w";
     let length = fs::metadata(path).map(|file| file.len());
     if length.as_ref().is_ok_and(|bytes| *bytes > DENY_FILE_BYTES_MAX) {
-        return Err(Failure::usage(format!("the deny file is larger than {DENY_FILE_BYTES_MAX} bytes"), hint));
+        return Err(Failure::usage(
+            format!("the deny file is larger than {DENY_FILE_BYTES_MAX} bytes"),
+            hint,
+        ));
     }
     let text = length.and_then(|_| fs::read_to_string(path));
-    let text = text.map_err(|error| Failure::usage(format!("the deny file cannot be read: {}", error.kind()), hint))?;
+    let text = text
+        .map_err(|error| Failure::usage(format!("the deny file cannot be read: {}", error.kind()), hint))?;
     DenyPatterns::from_lines(&text).map_err(|error| Failure::usage(error, hint))
 }

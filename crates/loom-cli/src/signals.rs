@@ -32,8 +32,7 @@ pub(crate) fn listen(stop: Signal) -> io::Result<()> {
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
-    let (mut interrupt, mut terminate) =
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let file_size = signal(SignalKind::from_raw(libc::SIGXFSZ))?;
     drop(entered);
     let listen = move || {

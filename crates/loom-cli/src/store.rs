@@ -29,7 +29,11 @@ const SHORT_ID_PAGE: usize = 1_000;
 const SHORT_ID_CHARS_MIN: usize = 4;
 
 /// Opens the journal for writing, waiting for another writer as long as the store does.
-pub(crate) async fn open(args: &StoreArgs, screen: &Screen, stop: &Signal) -> Result<Arc<SqliteStore>, Failure> {
+pub(crate) async fn open(
+    args: &StoreArgs,
+    screen: &Screen,
+    stop: &Signal,
+) -> Result<Arc<SqliteStore>, Failure> {
     let opening = SqliteStore::open(location(args)?);
     let mut opening = std::pin::pin!(opening);
     let mut told = false;
@@ -96,7 +100,10 @@ fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, 
     let data = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = data.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".local/share")));
     let data = data.ok_or_else(|| {
-        Failure::usage("there is no home folder to keep the journal in", "name one with `--db PATH` or $LOOM_DB")
+        Failure::usage(
+            "there is no home folder to keep the journal in",
+            "name one with `--db PATH` or $LOOM_DB",
+        )
     })?;
     Ok(data.join("loom/loom.db"))
 }
@@ -108,7 +115,8 @@ mod tests {
     #[test]
     fn the_default_place_is_loom_db_then_the_data_home_then_the_home() {
         let place = |set: &'static [(&str, &str)]| {
-            let variable = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
+            let variable =
+                |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
             default_path(variable).map(|path| path.display().to_string()).ok()
         };
         assert_eq!(place(&[("LOOM_DB", "x.db"), ("HOME", "/h")]).unwrap(), "x.db");

@@ -44,9 +44,7 @@ impl WorkflowError {
         match self {
             Self::Call(error) => error.name(),
             Self::Cancelled { .. } => ErrorName::ExecutionCancelled,
-            Self::Store(error) => {
-                ErrorName::from_text(error.stable_name()).unwrap_or(ErrorName::Store)
-            }
+            Self::Store(error) => ErrorName::from_text(error.stable_name()).unwrap_or(ErrorName::Store),
             Self::Nondeterminism(_) => ErrorName::Nondeterminism,
             Self::Stopped => ErrorName::Abort,
         }

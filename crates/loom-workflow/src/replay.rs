@@ -154,7 +154,8 @@ impl Replay {
 
 /// Whether a flow ended as its journal says.
 fn agrees(ending: &Ending, record: &Record) -> bool {
-    let same = |error: &CallError, then: &CallError| error.name() == then.name() && error.rule() == then.rule();
+    let same =
+        |error: &CallError, then: &CallError| error.name() == then.name() && error.rule() == then.rule();
     match (ending, &record.event) {
         (Ending::Completed(output), Event::ExecutionCompleted(event)) => *output == event.output,
         (Ending::Failed(error), Event::ExecutionFailed(event)) => {

@@ -236,8 +236,7 @@ async fn a_cancel_is_recorded_before_what_follows_from_it() {
     assert!(handle.cancel());
     assert!(!handle.cancel(), "a second cancel counted");
     let error = handle.wait_for_completion().await.unwrap_err();
-    let expected =
-        ["EXECUTION_STARTED", "CANCEL_REQUESTED", "STEP_FAILED step", "EXECUTION_CANCELLED"];
+    let expected = ["EXECUTION_STARTED", "CANCEL_REQUESTED", "STEP_FAILED step", "EXECUTION_CANCELLED"];
     assert_eq!(kinds(&store, "a").await, expected);
     let again = reopened(&store, &act).start::<Value>("run", &json!(1), as_id("a")).await.unwrap();
     for error in [error, again.wait_for_completion().await.unwrap_err()] {
@@ -272,7 +271,8 @@ async fn a_cancellers_own_error_comes_back_as_itself() {
     let workflow = workflow(&store, runtime([act.clone()]), [run]);
     let handle = workflow.start::<Value>("run", &json!(1), as_id("a")).await.unwrap();
     began.notified().await;
-    let own: Arc<dyn std::error::Error + Send + Sync> = Arc::new(std::io::Error::other("the lights went out"));
+    let own: Arc<dyn std::error::Error + Send + Sync> =
+        Arc::new(std::io::Error::other("the lights went out"));
     assert!(handle.cancel_with(Arc::clone(&own)));
     let error = handle.wait_for_completion().await.unwrap_err();
     assert!(Arc::ptr_eq(&own, &error.abort_reason().unwrap()));
@@ -300,7 +300,8 @@ async fn a_deadline_ends_an_execution_by_its_kind() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_flow_that_will_not_end_is_dropped_after_the_grace() {
     let store = MemoryStore::new();
-    let stubborn = flow("stubborn", "1", |_: Ctx, _: Value| std::future::pending::<Result<Value, CallError>>());
+    let stubborn =
+        flow("stubborn", "1", |_: Ctx, _: Value| std::future::pending::<Result<Value, CallError>>());
     let workflow = workflow(&store, runtime([Act::echo("act")]), [stubborn]);
     let handle = workflow.start::<Value>("stubborn", &json!(1), as_id("a")).await.unwrap();
     handle.cancel();

@@ -57,9 +57,7 @@ async fn a_mode_is_held_on_both_seams() {
         };
         let durable = name(ctx.run("step", tool.as_str(), json!(1)).await);
         let scoped = ctx
-            .decide("d", async |scope| {
-                Ok(name(scope.invoke_transient(tool.as_str(), json!(1)).await))
-            })
+            .decide("d", async |scope| Ok(name(scope.invoke_transient(tool.as_str(), json!(1)).await)))
             .await?;
         Ok::<_, CallError>((durable, scoped))
     });

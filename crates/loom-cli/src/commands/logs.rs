@@ -24,7 +24,12 @@ pub(crate) async fn run(args: LogsArgs, screen: &Arc<Screen>, stop: &Signal) -> 
 }
 
 /// Shows the newest executions, a page at a time.
-async fn executions(store: &SqliteStore, limit: usize, screen: &Screen, stop: &Signal) -> Result<(), Failure> {
+async fn executions(
+    store: &SqliteStore,
+    limit: usize,
+    screen: &Screen,
+    stop: &Signal,
+) -> Result<(), Failure> {
     let mut left = limit;
     let mut before = None;
     while left > 0 {

@@ -41,10 +41,13 @@ pub(crate) fn read_words(command: &mut Command) -> Result<(), Failure> {
 fn read_stdin(what: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().take(STDIN_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("stdin cannot be read: {}", error.kind()), "pipe a text into it"))?;
+    read.map_err(|error| {
+        Failure::usage(format!("stdin cannot be read: {}", error.kind()), "pipe a text into it")
+    })?;
     if bytes.len() as u64 > STDIN_BYTES_MAX {
         let message = format!("the {what} has more than {STDIN_BYTES_MAX} bytes");
         return Err(Failure::usage(message, "say it shorter"));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the {what} is not UTF-8"), "pipe a text into it"))
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("the {what} is not UTF-8"), "pipe a text into it"))
 }

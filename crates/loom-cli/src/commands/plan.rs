@@ -20,7 +20,9 @@ pub(crate) const GRANT: Grant = Grant { tool: PLAN_TOOL, flow: Some(FLOW) };
 
 pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
     let id = match args.execution_id {
-        Some(text) => ExecutionId::new(text).map_err(|error| Failure::usage(error, "give another --execution-id"))?,
+        Some(text) => {
+            ExecutionId::new(text).map_err(|error| Failure::usage(error, "give another --execution-id"))?
+        }
         None => ExecutionId::mint(),
     };
     let model = Model::open(GRANT, &args.model, PLAN_TOKENS_MAX, screen).await?;

@@ -92,7 +92,8 @@ async fn converse(mut stream: TcpStream, mode: Mode, answered: &AtomicBool) -> i
         "total_tokens": content_bytes(&body).div_ceil(4) + script.pieces.len(),
     });
     if body["stream"] == json!(true) {
-        stream_answer(&mut stream, &script, usage, body["stream_options"]["include_usage"] == json!(true)).await
+        stream_answer(&mut stream, &script, usage, body["stream_options"]["include_usage"] == json!(true))
+            .await
     } else {
         let choice = json!({
             "index": 0,
@@ -122,7 +123,9 @@ async fn stream_answer(stream: &mut TcpStream, script: &Script, usage: Value, te
         events.send(&chunk(choice, None)).await?;
         tokio::time::sleep(Duration::from_millis(PIECE_PAUSE_MS)).await;
     }
-    events.send(&chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(script)}]), None)).await?;
+    events
+        .send(&chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(script)}]), None))
+        .await?;
     if tells {
         events.send(&chunk(json!([]), Some(&usage))).await?;
     }

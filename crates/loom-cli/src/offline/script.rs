@@ -18,8 +18,10 @@ const ECHO_CHARS_MAX: usize = 400;
 const WORDS_MAX: usize = 64;
 
 /// Words that say nothing about a goal.
-const STOP_WORDS: [&str; 16] =
-    ["the", "and", "for", "with", "from", "into", "that", "this", "our", "your", "all", "how", "its", "are", "was", "out"];
+const STOP_WORDS: [&str; 16] = [
+    "the", "and", "for", "with", "from", "into", "that", "this", "our", "your", "all", "how", "its", "are",
+    "was", "out",
+];
 
 /// A payment card number of the test range, for [`Mode::Leaky`].
 const CARD: &str = "4111 1111 1111 1111";
@@ -128,7 +130,9 @@ mod tests {
 
     #[test]
     fn a_plan_is_made_of_the_words_of_its_goal_and_keeps_to_the_schema() {
-        for goal in ["repaint the garden shed", "x", "", "déménager à Łódź avec 日本語の本", &"long ".repeat(5000)] {
+        for goal in
+            ["repaint the garden shed", "x", "", "déménager à Łódź avec 日本語の本", &"long ".repeat(5000)]
+        {
             let text = said(Mode::Normal, Wanted::Plan, &format!("Goal: {goal}"));
             let plan: serde_json::Value = serde_json::from_str(&text).unwrap();
             let steps = plan["steps"].as_array().unwrap();
@@ -138,12 +142,17 @@ mod tests {
             }
         }
         let text = said(Mode::Normal, Wanted::Plan, "Goal: repaint the garden shed");
-        assert!(text.contains("repaint garden shed") && text.contains("Gather what repaint and shed need"), "{text}");
+        assert!(
+            text.contains("repaint garden shed") && text.contains("Gather what repaint and shed need"),
+            "{text}"
+        );
     }
 
     #[test]
     fn an_answer_repeats_the_prompt_and_stops_at_its_bound() {
-        assert!(said(Mode::Normal, Wanted::Text, "name three rivers").contains("3 words: \"name three rivers\""));
+        assert!(
+            said(Mode::Normal, Wanted::Text, "name three rivers").contains("3 words: \"name three rivers\"")
+        );
         let script = Script::of(Mode::Normal, Wanted::Text, "name three rivers", Some(5), true);
         assert_eq!((script.pieces.len(), script.cut), (5, true));
     }

@@ -141,7 +141,8 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     }
 
     fn event(&mut self, record: &Record) -> io::Result<()> {
-        let mut line = format!("{:>4}  {}  {:<20}", record.seq, time::utc(record.at_ms), record.event.kind().as_str());
+        let mut line =
+            format!("{:>4}  {}  {:<20}", record.seq, time::utc(record.at_ms), record.event.kind().as_str());
         let mut content = payload(&record.event).to_string();
         if let Some(path) = &record.path {
             content = format!("{path} {content}");

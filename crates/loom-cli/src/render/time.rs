@@ -44,7 +44,8 @@ mod tests {
         for day in 1..200_000 {
             let now = date(day);
             let next_day = now.2 == before.2 + 1 && (now.0, now.1) == (before.0, before.1);
-            let next_month = now.2 == 1 && before.2 >= 28 && (now.1 == before.1 + 1 || (now.1, before.1) == (1, 12));
+            let next_month =
+                now.2 == 1 && before.2 >= 28 && (now.1 == before.1 + 1 || (now.1, before.1) == (1, 12));
             assert!(next_day || next_month, "{before:?} {now:?}");
             before = now;
         }

@@ -131,7 +131,7 @@ impl Live {
             channel.close(self.room());
             channel.usage()
         });
-        let usage = streamed.or(self.reported.get());
+        let usage = streamed.or_else(|| self.reported.get());
         self.reported.clear();
         self.last.clear();
         if let Some(usage) = usage {

@@ -184,7 +184,7 @@ struct Lent<'r, 's, 'i> {
     place: Option<&'s mut Output>,
 }
 
-impl<'r, 's, 'l, 'i> Lent<'r, 's, 'i> {
+impl<'r, 's, 'i> Lent<'r, 's, 'i> {
     fn take(set: &'r RoomSet<'s, 'i>) -> Result<Self, CallError> {
         let place = set.place.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(Self { set, place: Some(place.ok_or_else(overlap)?) })

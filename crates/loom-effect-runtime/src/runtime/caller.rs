@@ -82,6 +82,7 @@ impl std::fmt::Debug for Caller {
 ///
 /// Written as blocks that capture, not as `async fn`: those keep each argument twice, and the size of the future is
 /// what moving it costs.
+#[expect(clippy::manual_async_fn, reason = "an `async fn` keeps each argument twice")]
 fn run<I: Data, O: Data>(
     caller: Caller,
     tool: Result<u32, CallError>,
@@ -98,6 +99,7 @@ fn run<I: Data, O: Data>(
 }
 
 /// A call after its synchronous lane.
+#[expect(clippy::large_enum_variant, reason = "a box would be a second allocation of every call that waits")]
 enum Started<I, O> {
     Done(Result<O, CallError>, CallReport),
     Slow(Slow<I, O>),
@@ -166,6 +168,7 @@ fn is_plain<I: Data, O: Data>(live: &Live) -> bool {
 }
 
 /// Runs a call that waits, is traced, or has to be prepared. In its span, where somebody listens.
+#[expect(clippy::manual_async_fn, reason = "an `async fn` keeps each argument twice")]
 fn finish<I: Data, O: Data>(
     mut slow: Slow<I, O>,
 ) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
@@ -174,12 +177,9 @@ fn finish<I: Data, O: Data>(
             return outside(walk(&mut slow)).await;
         }
         let span = span_of(&slow.live);
-        let walk = async {
-            let (result, report) = outside(walk(&mut slow)).await;
-            record(&Span::current(), &result, &report);
-            (result, report)
-        };
-        Box::pin(walk.instrument(span)).await
+        let (result, report) = Box::pin(outside(walk(&mut slow)).instrument(span.clone())).await;
+        record(&span, &result, &report);
+        (result, report)
     }
 }
 

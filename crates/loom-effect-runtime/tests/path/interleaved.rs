@@ -16,7 +16,7 @@ fn folding(views: &Views) -> impl DeltaSink + use<> {
     let views = Arc::clone(views);
     SinkThat(move |call: &CallRef<'_>, delta: &EffectDelta<'_>| {
         let mut views = views.lock().unwrap();
-        let view = views.entry(call.number).or_default();
+        let view = views.entry(call.number()).or_default();
         match delta {
             EffectDelta::Text { text, .. } => view.push_str(text.unwrap_tainted()),
             EffectDelta::Reset { .. } => view.clear(),

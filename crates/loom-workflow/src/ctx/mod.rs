@@ -92,7 +92,9 @@ impl Ctx {
         F: Future<Output = Result<T, CallError>>,
     {
         let place = DecisionId::new(decision_id)
-            .map_err(|error| CallError::with_source(ErrorName::InputInvalid, "a decision's id is no id", error))
+            .map_err(|error| {
+                CallError::with_source(ErrorName::InputInvalid, "a decision's id is no id", error)
+            })
             .and_then(|id| Place::name(&self.execution, decision_id, Command::Decision(id)));
         Decide::new(place, decision_id.into(), decider)
     }
@@ -106,9 +108,8 @@ impl Ctx {
         if !(1..=ID_BYTES_MAX).contains(&kind.len()) {
             return Err(CallError::named(ErrorName::InputInvalid, "an event's kind has 1 to 128 bytes"));
         }
-        let payload = serde_json::to_value(payload).map_err(|_| {
-            CallError::named(ErrorName::InputInvalid, "an event's payload has no JSON form")
-        })?;
+        let payload = serde_json::to_value(payload)
+            .map_err(|_| CallError::named(ErrorName::InputInvalid, "an event's payload has no JSON form"))?;
         let at_ms = self.execution.clock.now_ms();
         self.execution.engine(|engine| engine.emit(kind, payload, at_ms))
     }

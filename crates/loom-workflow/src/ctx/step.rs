@@ -157,8 +157,9 @@ fn settle<O: Data>(
 
 /// A value as a journal keeps it, and as it is read back.
 pub(crate) fn recorded<O: Data>(output: O) -> Result<(Value, O), CallError> {
-    let value = serde_json::to_value(&output)
-        .map_err(|_| CallError::named(ErrorName::OutputInvalid, "the value to be recorded has no JSON form"))?;
+    let value = serde_json::to_value(&output).map_err(|_| {
+        CallError::named(ErrorName::OutputInvalid, "the value to be recorded has no JSON form")
+    })?;
     drop(output);
     fits(&value)?;
     let back = typed(&value)?;
@@ -168,8 +169,9 @@ pub(crate) fn recorded<O: Data>(output: O) -> Result<(Value, O), CallError> {
 /// A recorded value as the type that the flow expects.
 pub(crate) fn typed<O: Data>(value: &Value) -> Result<O, CallError> {
     // The parser's message may quote content, so it is dropped.
-    O::deserialize(value)
-        .map_err(|_| CallError::named(ErrorName::OutputInvalid, "the recorded value is not of the expected type"))
+    O::deserialize(value).map_err(|_| {
+        CallError::named(ErrorName::OutputInvalid, "the recorded value is not of the expected type")
+    })
 }
 
 #[cold]

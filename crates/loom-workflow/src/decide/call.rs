@@ -58,10 +58,9 @@ impl<L: Launch> ScopeCall<L> {
             }
         };
         // In this order: of two that are raised, the first one's reason is given.
-        for signal in [Some(scope.execution.signal.clone()), own, Some(scope.closed.clone())] {
-            if let Some(signal) = signal {
-                call = call.signal(signal);
-            }
+        let signals = [Some(scope.execution.signal.clone()), own, Some(scope.closed.clone())];
+        for signal in signals.into_iter().flatten() {
+            call = call.signal(signal);
         }
         let counter = scope.spent.counter();
         if let Some(counter) = &counter {

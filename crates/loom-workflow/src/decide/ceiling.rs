@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use loom_effect_runtime::{
-    CallError, CallInfo, DeltaKind, Meter, MeterForm, Refusal, Usage, Violation,
-};
+use loom_effect_runtime::{CallError, CallInfo, DeltaKind, Meter, MeterForm, Refusal, Usage, Violation};
 
 const MAX_CALLS: &str = "scope.max_calls";
 const MAX_TOKENS: &str = "scope.max_tokens";

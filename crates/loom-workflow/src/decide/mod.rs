@@ -16,8 +16,8 @@ use tracing::Span;
 
 pub use call::{ScopeCall, ScopeFuture, ScopeReported};
 use ceiling::Ceiling;
-use scope::ScopeGuard;
 pub use scope::DecideScope;
+use scope::ScopeGuard;
 
 use crate::ctx::{polled_again, recorded, typed};
 use crate::engine::{Place, Served, Turn};

@@ -10,9 +10,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::task::AtomicWaker;
-use loom_effect_runtime::{
-    AbortReason, CallError, CancelKind, ErrorName, ExecutionCancelledError, InFlow,
-};
+use loom_effect_runtime::{AbortReason, CallError, CancelKind, ErrorName, ExecutionCancelledError, InFlow};
 
 use super::{Advance, Ending, Execution, Given, HISTORY_EVENTS_MAX, fits};
 use crate::error::Nondeterminism;

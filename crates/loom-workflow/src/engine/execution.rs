@@ -205,9 +205,9 @@ fn schema_hash(schema: Option<&Value>) -> Arc<str> {
     let Some(schema) = schema else { return "-".into() };
     let mut text = String::new();
     canonical(schema, &mut text);
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     format!("{hash:016x}").into()
 }
 

@@ -24,11 +24,11 @@ use std::sync::Arc;
 use loom_effect_runtime::{CancelKind, ResourceTotals, Usage};
 use serde_json::Value;
 
+use asks::history_full;
 pub(crate) use completions::{Ending, StepResult};
 pub(crate) use cursor::Advance;
 pub use driver::CANCEL_GRACE;
 pub(crate) use driver::{Drive, Driver, FlowPoll, Stop};
-use asks::history_full;
 pub(crate) use execution::{Execution, Place, Tools};
 use outbox::Outbox;
 pub(crate) use outbox::{GROUP_BYTES_MAX, GROUP_RECORDS_MAX};
@@ -96,11 +96,23 @@ pub(crate) enum Access {
 /// A result queued in this drive, in journal order.
 #[derive(Debug)]
 enum Entry {
-    Step { path: StepPath, seq: u64, usage: Option<Usage> },
-    Decision { path: StepPath, seq: u64 },
+    Step {
+        path: StepPath,
+        seq: u64,
+        usage: Option<Usage>,
+    },
+    Decision {
+        path: StepPath,
+        seq: u64,
+    },
     /// A decider's failure: recorded only if the flow goes on after it.
-    Failed { path: StepPath },
-    Cancel { kind: CancelKind, seq: u64 },
+    Failed {
+        path: StepPath,
+    },
+    Cancel {
+        kind: CancelKind,
+        seq: u64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

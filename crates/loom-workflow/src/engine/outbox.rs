@@ -87,9 +87,10 @@ impl Outbox {
 
     /// Takes back the flow's first held event when the journal has it.
     pub(super) fn take_recorded(&mut self, name: &str) -> bool {
-        let first = self.pending.first().is_some_and(
-            |draft| matches!(&draft.event, Event::DomainEvent(event) if event.name == name),
-        );
+        let first = self
+            .pending
+            .first()
+            .is_some_and(|draft| matches!(&draft.event, Event::DomainEvent(event) if event.name == name));
         if first {
             let draft = self.pending.remove(0);
             self.pending_bytes -= weigh(&draft);

@@ -48,7 +48,9 @@ fn weigh_value(value: &Value) -> Weight {
         Value::Null | Value::Bool(_) => Weight { bytes: 5, levels: 0 },
         Value::Number(_) => Weight { bytes: 25, levels: 0 },
         Value::String(text) => Weight { bytes: weigh_text(text), levels: 0 },
-        Value::Array(items) => items.iter().fold(Weight { bytes: 2, levels: 1 }, |sum, item| sum.with(0, item)),
+        Value::Array(items) => {
+            items.iter().fold(Weight { bytes: 2, levels: 1 }, |sum, item| sum.with(0, item))
+        }
         Value::Object(map) => map
             .iter()
             .fold(Weight { bytes: 2, levels: 1 }, |sum, (key, item)| sum.with(weigh_text(key) + 1, item)),

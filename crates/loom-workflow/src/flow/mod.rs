@@ -101,9 +101,8 @@ where
         let body = Arc::clone(&self.0);
         Box::pin(async move {
             let output = body(ctx, parse(&input)?).await?;
-            serde_json::to_value(output).map_err(|_| {
-                CallError::named(ErrorName::OutputInvalid, "the flow's output has no JSON form")
-            })
+            serde_json::to_value(output)
+                .map_err(|_| CallError::named(ErrorName::OutputInvalid, "the flow's output has no JSON form"))
         })
     }
 }

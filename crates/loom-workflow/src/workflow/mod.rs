@@ -112,7 +112,10 @@ impl Workflow {
         make: impl FnOnce() -> (Arc<Running>, begin::Begin, tokio::sync::watch::Sender<Phase>),
     ) -> Result<(Arc<Running>, bool), WorkflowError> {
         let handle = Handle::try_current().map_err(|_| {
-            CallError::named(ErrorName::EffectFailed, "a workflow needs a tokio runtime, and there is none here")
+            CallError::named(
+                ErrorName::EffectFailed,
+                "a workflow needs a tokio runtime, and there is none here",
+            )
         })?;
         let mut registry = self.0.registry.running();
         if let Some((running, _)) = registry.get(id) {

@@ -53,9 +53,7 @@ fn perform<'a>(ctx: &'a Ctx, op: &'a Op) -> BoxFuture<'a, Result<Value, CallErro
                 let all = join_all(ops.iter().map(|op| perform(ctx, op))).await;
                 Ok(json!(all.into_iter().collect::<Result<Vec<_>, _>>()?))
             }
-            Op::Race(one, other) => {
-                select(perform(ctx, one), perform(ctx, other)).await.factor_first().0
-            }
+            Op::Race(one, other) => select(perform(ctx, one), perform(ctx, other)).await.factor_first().0,
         }
     }
     .boxed()

@@ -20,9 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
 
 pub(crate) type Body = Arc<
-    dyn for<'a> Fn(&'a Value, &'a EffectContext<'a>) -> BoxFuture<'a, Result<Value, CallError>>
-        + Send
-        + Sync,
+    dyn for<'a> Fn(&'a Value, &'a EffectContext<'a>) -> BoxFuture<'a, Result<Value, CallError>> + Send + Sync,
 >;
 
 /// An effect made of a closure over JSON.
@@ -197,7 +195,11 @@ pub(crate) fn runtime(acts: impl IntoIterator<Item = Act>) -> EffectRuntime {
         .unwrap()
 }
 
-pub(crate) fn workflow(store: &MemoryStore, runtime: EffectRuntime, flows: impl IntoIterator<Item = Flow>) -> Workflow {
+pub(crate) fn workflow(
+    store: &MemoryStore,
+    runtime: EffectRuntime,
+    flows: impl IntoIterator<Item = Flow>,
+) -> Workflow {
     on(Arc::new(store.clone()), runtime, flows)
 }
 

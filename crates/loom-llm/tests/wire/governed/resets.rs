@@ -39,7 +39,7 @@ async fn a_cut_connection_is_one_reset_and_the_fold_is_the_content() {
     let resets = Arc::clone(&told);
     let effect = ask(peer.provider())
         .on_delta_sink(configured.clone())
-        .on_reset(move |call, attempt| resets.lock().unwrap().push((call.number, attempt)));
+        .on_reset(move |call, attempt| resets.lock().unwrap().push((call.number(), attempt)));
     let builder = EffectRuntime::builder().allow_all_calls().around(again_once()).effect(effect.build());
     let (runtime, tool) = handle(builder.build().unwrap());
     let sink = view.clone().opening(" a", &shown);

@@ -190,7 +190,7 @@ async fn one_configured_sink_folds_calls_that_run_at_once() {
     let (runtime, tool) = runtime(ask(peer.provider()).on_delta(move |call, delta| {
         let EffectDelta::Text { text, .. } = delta else { panic!("neither reset nor done: {delta:?}") };
         let mut view = view.lock().unwrap();
-        let (step, fold) = view.entry(call.number).or_default();
+        let (step, fold) = view.entry(call.number()).or_default();
         *step = format!("{} {}", call.execution_id(), call.step_id());
         fold.push_str(text.unwrap_tainted());
         begun.add_permits(1);

@@ -8,20 +8,20 @@ use std::thread;
 use serde_json::{Value, json};
 
 /// A server on loopback; each connection runs the script with its number, from 0.
-pub struct Peer {
+pub(crate) struct Peer {
     port: u16,
     requests: Receiver<Request>,
 }
 
 /// What a client sent.
 #[derive(Debug)]
-pub struct Request {
-    pub head: String,
-    pub body: Value,
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: Value,
 }
 
 impl Peer {
-    pub fn serve(script: impl Fn(usize, &mut Answer) + Send + Sync + 'static) -> Self {
+    pub(crate) fn serve(script: impl Fn(usize, &mut Answer) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, requests) = channel();
@@ -39,7 +39,7 @@ impl Peer {
     }
 
     /// A server that answers every request with these pieces.
-    pub fn saying(pieces: &[&str]) -> Self {
+    pub(crate) fn saying(pieces: &[&str]) -> Self {
         let pieces: Vec<String> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
         Self::serve(move |_, answer| {
             answer.begin();
@@ -48,36 +48,36 @@ impl Peer {
         })
     }
 
-    pub fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
     /// The requests so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         self.requests.try_iter().collect()
     }
 }
 
 /// One answer under way.
-pub struct Answer(TcpStream);
+pub(crate) struct Answer(TcpStream);
 
 impl Answer {
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.raw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n");
     }
 
-    pub fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         let choice = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
         self.raw(&format!("data: {}\n\n", json!({"choices": [choice]})));
     }
 
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let choice = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
         self.raw(&format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]})));
     }
 
     /// Answers with a status and a body.
-    pub fn status(&mut self, status: &str, kind: &str, body: &str) {
+    pub(crate) fn status(&mut self, status: &str, kind: &str, body: &str) {
         let length = body.len();
         self.raw(&format!(
             "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
@@ -85,12 +85,12 @@ impl Answer {
     }
 
     /// Sends what the client may not want to hear any more.
-    pub fn raw(&mut self, text: &str) {
+    pub(crate) fn raw(&mut self, text: &str) {
         let _ = self.0.write_all(text.as_bytes()).and_then(|()| self.0.flush());
     }
 
     /// Waits until the client has closed the connection.
-    pub fn wait_for_hang_up(&mut self) {
+    pub(crate) fn wait_for_hang_up(&mut self) {
         let mut byte = [0];
         while matches!(self.0.read(&mut byte), Ok(1..)) {}
     }
@@ -104,7 +104,8 @@ fn read(stream: &TcpStream) -> Option<Request> {
             return None;
         }
     }
-    let length = head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
+    let length =
+        head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     Some(Request { head, body: serde_json::from_slice(&body).ok()? })

@@ -1,0 +1,73 @@
+//! Providers that fail, each in its own way: a typed error that names what to do, and nothing lost.
+
+use std::net::TcpListener;
+
+use crate::support::peer::Peer;
+use crate::support::{Folder, Ran};
+
+fn asked(base_url: &str) -> Ran {
+    Folder::new().run(&["ask", "hi", "--json", "--base-url", base_url])
+}
+
+#[test]
+fn a_port_where_nothing_listens() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let folder = Folder::new();
+    let args = ["plan", "repaint", "--json", "--base-url", &format!("http://127.0.0.1:{port}/v1")];
+    let ran = folder.run(&args).exit(1);
+    let (name, message) = ran.error();
+    assert_eq!(name, "ProviderError");
+    assert!(message.contains("nothing listens") && message.contains(&port.to_string()), "{message}");
+    assert!(ran.err.contains("hint: "), "{ran:?}");
+    let (id, status) = folder.executions().remove(0);
+    assert_eq!(status, "failed");
+    assert_eq!(folder.kinds(&id), ["EXECUTION_STARTED", "EXECUTION_FAILED"]);
+}
+
+#[test]
+fn statuses_pages_and_wrong_json() {
+    type Case = (&'static str, &'static str, &'static str, &'static str, usize);
+    const CASES: [Case; 5] = [
+        ("401 Unauthorized", "application/json", "{}", "check the key", 1),
+        ("404 Not Found", "application/json", "{}", "base URL", 1),
+        ("500 Internal Server Error", "text/plain", "oops", "status 500", 3),
+        ("200 OK", "text/html", "<html></html>", "HTML", 3),
+        ("200 OK", "application/json", "[1, 2", "cannot be read", 3),
+    ];
+    for (status, kind, body, told, requests) in CASES {
+        let peer = Peer::serve(move |_, answer| answer.status(status, kind, body));
+        let (name, message) = asked(&peer.base_url()).exit(1).error();
+        assert_eq!(name, "ProviderError", "{status}");
+        assert!(message.contains(told) && !message.contains("oops"), "{message}");
+        let tried = peer.requests().len();
+        assert!((1..=requests).contains(&tried), "{status}: {tried} requests");
+    }
+}
+
+#[test]
+fn a_stream_of_something_else_is_cut_off_and_typed() {
+    let peer = Peer::serve(|_, answer| {
+        answer.begin();
+        answer.raw("data: {\"choices\": [{\"delta\": {\"content\": 7\n\n");
+        answer.wait_for_hang_up();
+    });
+    let (name, message) = asked(&peer.base_url()).exit(1).error();
+    assert_eq!(name, "ProviderError");
+    assert!(message.contains("JSON"), "{message}");
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused_before_anything_is_asked() {
+    let folder = Folder::new();
+    for base_url in ["localhost:8080", "ftp://127.0.0.1/v1", "http://user:pass@127.0.0.1/v1", ""] {
+        let ran = folder.run(&["plan", "repaint", "--base-url", base_url]).exit(2);
+        assert!(ran.err.contains("hint: ") && !ran.err.contains("user:pass"), "{base_url}: {ran:?}");
+    }
+    let mut clear = folder.loom(&["ask", "hi", "--base-url", "http://models.example/v1"]);
+    let clear = Ran::of(clear.env("LOOM_API_KEY", "sk-test-1")).exit(2);
+    assert!(clear.err.contains("--allow-plain-http") && !clear.err.contains("sk-test-1"), "{clear:?}");
+    let mut key = folder.loom(&["ask", "hi", "--base-url", "http://127.0.0.1:9/v1"]);
+    let key = Ran::of(key.env("LOOM_API_KEY", "two words")).exit(2);
+    assert!(key.err.contains("LOOM_API_KEY") && !key.err.contains("two words"), "{key:?}");
+    assert!(!folder.db().exists(), "no journal was made");
+}

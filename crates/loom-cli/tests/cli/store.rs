@@ -1,0 +1,93 @@
+//! Journals that cannot be used: locked, full, read-only, or something else altogether.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::peer::Peer;
+use crate::support::{Folder, Ran, Running};
+
+#[test]
+fn a_locked_journal_names_its_holder_and_loses_nothing() {
+    let folder = Folder::new();
+    let peer = Peer::serve(|number, answer| {
+        answer.begin();
+        answer.say("{\"steps\": [\n");
+        if number == 0 {
+            answer.wait_for_hang_up();
+        }
+    });
+    let plan = ["plan", "repaint", "--execution-id", "first", "--base-url", &peer.base_url()];
+    let mut holder = Running::start(&mut folder.loom(&plan));
+    assert_eq!(holder.line(), "{\"steps\": [\n");
+    let second = folder.run(&["plan", "repaint", "--json"]).exit(1);
+    let (name, message) = second.error();
+    assert_eq!(name, "StoreLockedError");
+    assert!(message.contains(&format!("process {}", holder.child.id())), "{message}");
+    assert!(second.err.contains("waiting for another process"), "{second:?}");
+    holder.signal("INT");
+    assert_eq!(holder.finish().0.code(), Some(130));
+    folder.run(&["plan", "repaint"]).ok();
+    assert_eq!(folder.executions().len(), 2, "the one that found no room to write was never begun");
+}
+
+/// Runs loom in a shell that limits how large a file may grow, in blocks of 512 bytes.
+fn limited(folder: &Folder, blocks: u32, args: &[&str]) -> Ran {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -f {blocks} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_loom")]);
+    Ran::of(command.args(args).env("LOOM_DB", folder.db()).current_dir(folder.path()))
+}
+
+/// SIGXFSZ does not end the process: a file that may not grow is a full store, and what was recorded is kept.
+#[test]
+fn a_full_journal_is_a_typed_error_and_keeps_what_it_has() {
+    let folder = Folder::new();
+    let new = limited(&folder, 1, &["plan", "repaint", "--json"]).exit(1);
+    assert_eq!(new.error().0, "StoreFullError", "{new:?}");
+    for file in fs::read_dir(folder.path()).unwrap() {
+        fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    folder.run(&["plan", "repaint", "--execution-id", "kept"]).ok();
+    let full = limited(&folder, 16, &["plan", "repaint the fence", "--json"]).exit(1);
+    let (name, message) = full.error();
+    assert_eq!(name, "StoreFullError");
+    assert!(message.contains("ulimit -f"), "{message}");
+    folder.run(&["replay", "kept"]).ok();
+    folder.run(&["plan", "repaint the fence"]).ok();
+}
+
+#[test]
+fn a_journal_for_reading_only_is_not_written() {
+    let folder = Folder::new();
+    folder.run(&["plan", "repaint"]).ok();
+    let bytes = fs::read(folder.db()).unwrap();
+    let read_only = format!("file:{}?mode=ro", folder.db().display());
+    let ran = folder.run(&["plan", "repaint", "--db", &read_only, "--json"]).exit(1);
+    let (name, message) = ran.error();
+    assert_eq!(name, "StoreError");
+    assert!(message.contains("mode=ro"), "{message}");
+    assert_eq!(fs::read(folder.db()).unwrap(), bytes);
+}
+
+#[test]
+fn what_is_no_journal_is_left_as_it_is() {
+    let folder = Folder::new();
+    let file = folder.path().join("notes.txt");
+    fs::write(&file, "these are my notes, and they are long enough to be looked at".repeat(40)).unwrap();
+    let notes = fs::read(&file).unwrap();
+    let other = folder.path().join("other.db");
+    rusqlite::Connection::open(&other)
+        .unwrap()
+        .execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 7;")
+        .unwrap();
+    for path in [file.as_path(), folder.path(), other.as_path()] {
+        let path = path.to_str().unwrap();
+        for command in [vec!["plan", "repaint"], vec!["logs"], vec!["replay", "shed-1"]] {
+            let ran = folder.run(&[command.as_slice(), &["--db", path, "--json"]].concat()).exit(1);
+            assert_eq!(ran.error().0, "StoreError", "{path} {ran:?}");
+            assert!(ran.error().1.contains("no loom store"), "{path} {ran:?}");
+        }
+    }
+    assert_eq!(fs::read(&file).unwrap(), notes);
+    let ran = folder.run(&["logs", "--db", "file:x?vfs=none"]).exit(2);
+    assert!(ran.err.contains("mode=ro"), "{ran:?}");
+}
