@@ -1,8 +1,5 @@
-//! What the hot path allocates: nothing. In a file of its own, because the counting allocator is process-wide.
-#![expect(unsafe_code, reason = "a counting allocator can only be written by implementing `GlobalAlloc`")]
+//! What the hot path allocates: nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
@@ -10,33 +7,11 @@ use loom_classify::guard::{RequestLimits, guard_request};
 use loom_classify::{Fenced, Origins, TaintOrigin, Tainted, TaintedStr};
 use serde::Serialize;
 
-thread_local! {
-    static ALLOCATIONS: Cell<u32> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every method hands its arguments to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promised.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-fn allocations<T>(run: impl FnOnce() -> T) -> u32 {
-    let before = ALLOCATIONS.get();
-    black_box(run());
-    ALLOCATIONS.get() - before
+fn allocations<T>(run: impl FnOnce() -> T) -> u64 {
+    allocation_counter::measure(|| {
+        black_box(run());
+    })
+    .count_total
 }
 
 #[derive(Serialize)]

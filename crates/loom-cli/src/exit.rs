@@ -3,7 +3,7 @@
 use std::fmt;
 
 use loom_effect_runtime::{CallError, ErrorName, Violation};
-use loom_llm::ProviderError;
+use loom_llm::{ProviderError, ProviderFault, Remedy};
 use loom_workflow::WorkflowError;
 use loom_workflow::store::StoreError;
 
@@ -69,9 +69,8 @@ impl From<&CallError> for Failure {
     fn from(error: &CallError) -> Self {
         let mut failure = Self::named(error.name(), error);
         failure.severed = error.violation().map(Severed::from);
-        if ProviderError::behind(error).is_some() {
-            // The message says already what happened and what to change.
-            failure.hint = Some("without --base-url the offline model answers".to_owned());
+        if let Some(error) = ProviderError::behind(error) {
+            failure.hint = Some(provider_hint(error));
         }
         failure
     }
@@ -112,6 +111,19 @@ impl From<&Violation> for Severed {
     fn from(violation: &Violation) -> Self {
         let (offset, length) = (violation.offset(), violation.length());
         Self { rule: violation.rule().to_owned(), offset, length }
+    }
+}
+
+/// What to do about a provider, beside what its message says.
+fn provider_hint(error: &ProviderError) -> String {
+    match (error.fault(), error.remedy()) {
+        (ProviderFault::Status { status: 401 | 403, .. }, _) => {
+            "set $LOOM_API_KEY (or $OPENAI_API_KEY) to a key of this provider".to_owned()
+        }
+        (_, Remedy::RetryAfter(delay)) => {
+            format!("the provider asks to come back in {} s", delay.as_secs_f32().ceil())
+        }
+        _ => "check --base-url and --model; without --base-url the offline model answers".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use loom_llm::effect::{LlmEffect, LlmReply};
 use loom_llm::http::{ConfigError, HttpConfig};
 use loom_llm::openai::OpenAiCompatible;
 use loom_llm::tls::{Roots, TlsError};
-use loom_llm::{ApiKey, ChatRequest, stream_token_budget};
+use loom_llm::{ApiKey, ChatRequest, ProviderError, Remedy, stream_token_budget};
 use loom_middleware::{KillSwitch, Retry};
 use loom_safety::{DenyPatterns, PiiValidator, SafetyMiddleware, SafetyValidator};
 
@@ -65,7 +65,7 @@ impl Model {
             .on_warn(move |warning| warned.note(&format!("warning: {warning}")))
             .middleware(kill_switch.clone())
             .middleware(stream_token_budget(u64::from(tokens_max) * BUDGET_TOKENS_EACH))
-            .around(Retry::new())
+            .around(Retry::new().when(may_pass))
             .around(kill_switch.running());
         if !validators.is_empty() {
             let safety = SafetyMiddleware::new(validators);
@@ -107,6 +107,15 @@ impl Authorizer for Grant {
         }
         let chain = call.identity().principal().chain();
         Step::Deny(Refusal::capability_denied(call.tool()).chain(chain))
+    }
+}
+
+/// Whether asking again may help: a wrong key stays wrong, and a provider that says when to come back is not asked
+/// before.
+fn may_pass(error: &CallError) -> bool {
+    match ProviderError::behind(error) {
+        Some(provider) => provider.remedy() == Remedy::Retry,
+        None => matches!(error.name(), ErrorName::EffectFailed | ErrorName::DeadlineExceeded),
     }
 }
 

@@ -1,10 +1,7 @@
-//! What a call allocates. In a file of its own, because the counting allocator is process-wide.
+//! What a call allocates.
 
 #![cfg(test)]
-#![expect(unsafe_code, reason = "a counting allocator can only be written by implementing `GlobalAlloc`")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,39 +10,11 @@ use std::task::{Context, Poll, Waker};
 
 use loom_effect_runtime::*;
 
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every method hands its arguments to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promised.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promised.
-        unsafe { System.realloc(ptr, layout, new_size) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 fn allocations<T>(run: impl FnOnce() -> T) -> u64 {
-    let before = ALLOCATIONS.get();
-    black_box(run());
-    ALLOCATIONS.get() - before
+    allocation_counter::measure(|| {
+        black_box(run());
+    })
+    .count_total
 }
 
 /// Polls a call until it is done, allocating nothing itself.
@@ -103,11 +72,14 @@ impl Effect for Streams {
         }
         let channel = cx.deltas();
         channel.text("twelve bytes")?;
-        let before = ALLOCATIONS.get();
-        for _ in 1..*deltas {
-            channel.text("twelve bytes")?;
-        }
-        Ok(ALLOCATIONS.get() - before)
+        let mut stopped = Ok(());
+        let made = allocations(|| {
+            for _ in 1..*deltas {
+                stopped = channel.text("twelve bytes");
+            }
+        });
+        stopped?;
+        Ok(made)
     }
 
     fn delta_sink(&self) -> Option<Arc<dyn DeltaSink>> {

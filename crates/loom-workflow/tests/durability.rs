@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod stage;
 
+use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::{CallError, EffectMode, ErrorName};
@@ -140,18 +141,22 @@ async fn a_store_that_is_full_stops_an_execution_that_goes_on_later() {
 async fn what_escapes_from_a_flow_is_aborted_at_its_end() {
     let store = MemoryStore::new();
     let kept: Arc<Mutex<Option<Ctx>>> = Arc::default();
-    let keep = Arc::clone(&kept);
+    let (keep, running) = (Arc::clone(&kept), Arc::new(Mutex::new(None)));
+    let left = Arc::clone(&running);
     let leak = flow("leak", "1", move |ctx: Ctx, _: Value| {
-        *keep.lock().unwrap() = Some(ctx);
-        async move { Ok::<_, CallError>(json!("gone")) }
+        let task = tokio::spawn(ctx.run("left", "act", json!(1)).into_future());
+        *left.lock().unwrap() = Some(task);
+        *keep.lock().unwrap() = Some(ctx.clone());
+        async move { ctx.decide("d", async |_| Ok::<_, CallError>(tokio::task::yield_now().await)).await }
     });
-    let act = Act::echo("act");
+    let act = Act::parks("act", Arc::default());
     let workflow = workflow(&store, runtime([act.clone()]), [leak]);
     let handle = workflow.start::<Value>("leak", &json!(0), as_id("a")).await.unwrap();
     handle.wait_for_completion().await.unwrap();
+    let task = running.lock().unwrap().take().unwrap();
+    assert_eq!(task.await.unwrap().unwrap_err().name(), ErrorName::Abort);
     let ctx = kept.lock().unwrap().take().unwrap();
-    assert!(ctx.signal().is_aborted());
     assert_eq!(ctx.run("s", "act", json!(1)).await.unwrap_err().name(), ErrorName::Abort);
     assert_eq!(ctx.decide("d", async |_| Ok(json!(1))).await.unwrap_err().name(), ErrorName::Abort);
-    assert_eq!((act.runs(), kinds(&store, "a").await.len()), (0, 2));
+    assert_eq!((act.runs(), kinds(&store, "a").await.len()), (1, 3));
 }

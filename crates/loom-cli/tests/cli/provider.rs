@@ -71,3 +71,14 @@ fn settings_that_cannot_be_used_are_refused_before_anything_is_asked() {
     assert!(key.err.contains("LOOM_API_KEY") && !key.err.contains("two words"), "{key:?}");
     assert!(!folder.db().exists(), "no journal was made");
 }
+
+/// A provider that says when to come back is not asked before, and the person is told.
+#[test]
+fn a_delay_that_a_provider_asks_for_is_told() {
+    let peer = Peer::serve(|_, answer| {
+        answer.raw("HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    });
+    let ran = asked(&peer.base_url()).exit(1);
+    assert!(ran.err.contains("come back in 7 s"), "{ran:?}");
+    assert_eq!(peer.requests().len(), 1);
+}

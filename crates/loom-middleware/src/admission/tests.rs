@@ -1,3 +1,5 @@
+//! How admission decides.
+
 use loom_effect_runtime::{ResourceTotals, Usage};
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! How the switch engages, releases and refuses.
+
 use std::sync::mpsc::channel;
 use std::time::Duration;
 

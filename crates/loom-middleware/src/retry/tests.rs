@@ -1,3 +1,5 @@
+//! What is retried, how often and after how long.
+
 use loom_effect_runtime::{AbortError, CallError, ErrorName, Refusal, Violation};
 use std::sync::Arc;
 

@@ -68,7 +68,8 @@ impl Ctx {
         let place = Place::name(execution, step_id, command);
         let path = place.as_ref().map_or("", |place| place.path.as_str());
         let step = DurableStep::new(step_id, format!("{}:{path}", execution.id));
-        let call = execution.caller.execute(tool, input, step).signal(execution.signal.clone());
+        let call = execution.caller.execute(tool, input, step);
+        let call = call.signal(execution.signal.clone()).signal(execution.over.clone());
         StepCall::new(place, call, facts.map_or_else(|| "".into(), |facts| Arc::clone(&facts.id)))
     }
 

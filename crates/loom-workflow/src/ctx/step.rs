@@ -41,7 +41,7 @@ impl<L: Launch> StepCall<L> {
         self
     }
 
-    /// Adds a signal to the execution's; at most two.
+    /// Adds a signal to the execution's; a second one refuses the step.
     pub fn signal(mut self, signal: Signal) -> Self {
         self.call = self.call.signal(signal);
         self

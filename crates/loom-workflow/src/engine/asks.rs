@@ -32,12 +32,19 @@ impl Engine {
                 Some(Slot { state: State::Settled(served), .. }) => Turn::Served(served),
                 _ => Turn::Wait,
             },
-            State::Asked(barrier) => {
+            State::Asked(barrier) if !self.ended => {
                 let barrier = *barrier;
                 self.start(path, barrier, at_ms)
             }
+            _ if self.ended => self.too_late(path),
             _ => Turn::Wait,
         }
+    }
+
+    /// Nobody records anything any more.
+    fn too_late(&mut self, path: &StepPath) -> Turn {
+        self.slots.remove(path);
+        Turn::Served(Served::Failure(CallError::aborted(Arc::new(AbortError::new()))))
     }
 
     /// Starts an ask once the journal is used up and everything that the flow has seen is acknowledged.
@@ -45,10 +52,6 @@ impl Engine {
         if matches!(self.cancel, Cancel::Delivered(_)) && !self.is_recorded(path) {
             self.slots.remove(path);
             return Turn::Served(Served::Cancelled);
-        }
-        if self.ended {
-            self.slots.remove(path);
-            return Turn::Served(Served::Failure(CallError::aborted(Arc::new(AbortError::new()))));
         }
         if !self.live || self.exhausted || self.access == Access::Reads {
             return Turn::Wait;

@@ -24,6 +24,8 @@ pub(crate) struct Execution {
     pub(crate) caller: Caller,
     /// Raised when the execution is cancelled.
     pub(crate) signal: Signal,
+    /// Raised when nobody drives it any more: a step that escaped from its flow is aborted.
+    pub(crate) over: Signal,
     pub(crate) clock: Arc<dyn Clock>,
     tools: Arc<Tools>,
     epoch: u64,
@@ -50,6 +52,7 @@ impl Execution {
             id,
             caller,
             signal: Signal::new(),
+            over: Signal::new(),
             clock,
             tools,
             epoch,
@@ -94,7 +97,7 @@ impl Execution {
     /// Nobody drives the execution any more: what escaped from its flow is aborted.
     pub(crate) fn close(&self) {
         self.engine(Engine::close);
-        self.signal.abort_with(AbortError::new());
+        self.over.abort_with(AbortError::new());
         self.wake_all();
     }
 
