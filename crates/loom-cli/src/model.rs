@@ -221,3 +221,32 @@ fn deny_patterns(path: &std::path::Path) -> Result<DenyPatterns, Failure> {
         .map_err(|error| Failure::usage(format!("the deny file cannot be read: {}", error.kind()), hint))?;
     DenyPatterns::from_lines(&text).map_err(|error| Failure::usage(error, hint))
 }
+
+#[cfg(test)]
+mod tests {
+    use loom_effect_runtime::{Identity, RunAs};
+
+    use super::*;
+
+    /// T6: a command may call its one tool, in its one flow, and a denial names the grant that was missing.
+    #[tokio::test]
+    async fn a_grant_covers_one_tool_in_one_flow() {
+        let grant = Grant { tool: "llm.plan", flow: Some("plan") };
+        let builder = EffectRuntime::builder().authorizer(grant);
+        let runtime = builder.effect(NoModel("llm.plan")).effect(NoModel("llm.ask")).build().unwrap();
+        let asked = async |flow: Option<&str>, tool: &str| {
+            let identity = match flow {
+                Some(flow) => Identity::execution(principal(), RunAs::new(flow, "shed-1")),
+                None => Identity::new(principal()),
+            };
+            let request = ChatRequest::of(Vec::new());
+            runtime.caller(identity).invoke_transient(tool, request).await.unwrap_err()
+        };
+        assert_eq!(asked(Some("plan"), "llm.plan").await.name(), ErrorName::EffectFailed, "it was reached");
+        for (flow, tool) in [(Some("plan"), "llm.ask"), (Some("other"), "llm.plan"), (None, "llm.plan")] {
+            let denied = asked(flow, tool).await;
+            assert_eq!(denied.name(), ErrorName::CapabilityDenied, "{flow:?} {tool}");
+            assert!(denied.to_string().contains(tool) && denied.to_string().contains("loom-cli"), "{denied}");
+        }
+    }
+}

@@ -24,7 +24,7 @@ use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 
 /// How many schedules a model sees of each scheduler, unless the environment says otherwise.
-const ITERATIONS_DEFAULT: usize = 1_000;
+const ITERATIONS_DEFAULT: usize = 1_500;
 /// How many preemptions the priority scheduler places.
 const PCT_DEPTH: usize = 3;
 

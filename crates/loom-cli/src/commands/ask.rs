@@ -29,7 +29,9 @@ pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> R
     }
     screen.show(|view| view.done(live.done().unwrap_or(report.usage)));
     if reply.finish_reason == Some(FinishReason::Length) {
-        screen.note(&format!("the answer was cut at {max_tokens} tokens; --max-tokens allows more"));
+        screen.note(&format!(
+            "the answer was cut at --max-tokens {max_tokens}; a larger bound gives more of it"
+        ));
     }
     Ok(())
 }

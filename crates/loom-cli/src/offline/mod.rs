@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -70,6 +72,45 @@ impl Drop for OfflineModel {
     }
 }
 
+/// What of a request the offline model heeds.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(default)]
+    messages: Vec<Said>,
+    max_tokens: Option<u64>,
+    response_format: Option<IgnoredAny>,
+    #[serde(default)]
+    stream: bool,
+    stream_options: Option<StreamOptions>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    role: String,
+    #[serde(default)]
+    content: String,
+}
+
+#[derive(Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+impl Asked {
+    fn last_words(&self) -> &str {
+        let user = self.messages.iter().rev().find(|message| message.role == "user");
+        user.map_or("", |message| &message.content)
+    }
+
+    /// Usage as the dialect tells it: a token of a prompt is four bytes, one of an answer is a piece.
+    fn usage(&self, script: &Script) -> Value {
+        let prompt = self.messages.iter().map(|message| message.content.len()).sum::<usize>().div_ceil(4);
+        let completion = script.pieces.len();
+        json!({"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion})
+    }
+}
+
 async fn converse(mut stream: TcpStream, mode: Mode, answered: &AtomicBool) -> io::Result<()> {
     let Some(request) = http::read(&mut stream).await? else {
         return http::refuse(&mut stream, "400 Bad Request", "expected an HTTP/1.1 request").await;
@@ -80,38 +121,31 @@ async fn converse(mut stream: TcpStream, mode: Mode, answered: &AtomicBool) -> i
     if request.method != "POST" {
         return http::refuse(&mut stream, "405 Method Not Allowed", "expected POST").await;
     }
-    let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
-        return http::refuse(&mut stream, "400 Bad Request", "expected a JSON body").await;
+    let Ok(asked) = serde_json::from_slice::<Asked>(&request.body) else {
+        return http::refuse(&mut stream, "400 Bad Request", "expected a chat-completions request").await;
     };
     let first = !answered.swap(true, Ordering::Relaxed);
-    let wanted = if body.get("response_format").is_some() { Wanted::Plan } else { Wanted::Text };
-    let script = Script::of(mode, wanted, last_words(&body), body["max_tokens"].as_u64(), first);
-    let usage = json!({
-        "prompt_tokens": content_bytes(&body).div_ceil(4),
-        "completion_tokens": script.pieces.len(),
-        "total_tokens": content_bytes(&body).div_ceil(4) + script.pieces.len(),
-    });
-    if body["stream"] == json!(true) {
-        stream_answer(&mut stream, &script, usage, body["stream_options"]["include_usage"] == json!(true))
-            .await
-    } else {
-        let choice = json!({
-            "index": 0,
-            "message": {"role": "assistant", "content": script.pieces.concat()},
-            "finish_reason": finish_reason(&script),
-        });
-        let answer = json!({"object": "chat.completion", "choices": [choice], "usage": usage});
-        http::respond(&mut stream, "200 OK", &answer).await
+    let wanted = if asked.response_format.is_some() { Wanted::Plan } else { Wanted::Text };
+    let script = Script::of(mode, wanted, asked.last_words(), asked.max_tokens, first);
+    let usage = asked.usage(&script);
+    if asked.stream {
+        let usage = asked.stream_options.is_some_and(|options| options.include_usage).then_some(usage);
+        return stream_answer(&mut stream, &script, usage).await;
     }
+    let choice = json!({
+        "index": 0,
+        "message": {"role": "assistant", "content": script.pieces.concat()},
+        "finish_reason": finish_reason(&script),
+    });
+    let answer = json!({"object": "chat.completion", "choices": [choice], "usage": usage});
+    http::respond(&mut stream, "200 OK", &answer).await
 }
 
-async fn stream_answer(stream: &mut TcpStream, script: &Script, usage: Value, tells: bool) -> io::Result<()> {
-    let chunk = |choices: Value, usage: Option<&Value>| {
-        let mut chunk = json!({"object": "chat.completion.chunk", "choices": choices});
-        if let Some(usage) = usage {
-            chunk["usage"] = usage.clone();
-        }
-        chunk.to_string()
+async fn stream_answer(stream: &mut TcpStream, script: &Script, usage: Option<Value>) -> io::Result<()> {
+    const CHUNK: &str = "chat.completion.chunk";
+    let choice = |delta: Value, reason: Option<&str>| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        json!({"object": CHUNK, "choices": [choice]}).to_string()
     };
     let mut events = http::Events::begin(stream).await?;
     for (at, piece) in script.pieces.iter().enumerate() {
@@ -119,15 +153,12 @@ async fn stream_answer(stream: &mut TcpStream, script: &Script, usage: Value, te
             // The connection closes in the middle of the chunked body.
             return Ok(());
         }
-        let choice = json!([{"index": 0, "delta": {"content": piece}, "finish_reason": null}]);
-        events.send(&chunk(choice, None)).await?;
+        events.send(&choice(json!({"content": piece}), None)).await?;
         tokio::time::sleep(Duration::from_millis(PIECE_PAUSE_MS)).await;
     }
-    events
-        .send(&chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish_reason(script)}]), None))
-        .await?;
-    if tells {
-        events.send(&chunk(json!([]), Some(&usage))).await?;
+    events.send(&choice(json!({}), Some(finish_reason(script)))).await?;
+    if let Some(usage) = usage {
+        events.send(&json!({"object": CHUNK, "choices": [], "usage": usage}).to_string()).await?;
     }
     events.send("[DONE]").await?;
     events.end().await
@@ -135,16 +166,4 @@ async fn stream_answer(stream: &mut TcpStream, script: &Script, usage: Value, te
 
 fn finish_reason(script: &Script) -> &'static str {
     if script.cut { "length" } else { "stop" }
-}
-
-/// The last words of the user.
-fn last_words(body: &Value) -> &str {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let user = messages.iter().rev().find(|message| message["role"] == json!("user"));
-    user.and_then(|message| message["content"].as_str()).unwrap_or_default()
-}
-
-fn content_bytes(body: &Value) -> usize {
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    messages.iter().filter_map(|message| message["content"].as_str()).map(str::len).sum()
 }

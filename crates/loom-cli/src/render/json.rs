@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use loom_effect_runtime::Usage;
-use loom_workflow::record::Record;
+use loom_workflow::record::{Record, StepPath};
 use loom_workflow::store::Head;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{View, payload};
 use crate::exit::{Failure, Severed};
@@ -78,16 +78,15 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
     }
 
     fn event(&mut self, record: &Record) -> io::Result<()> {
-        let mut event = json!({
-            "seq": record.seq,
-            "at_ms": record.at_ms,
-            "kind": record.event.kind().as_str(),
-            "payload": payload(&record.event),
-        });
-        if let Some(path) = &record.path {
-            event["path"] = json!(path.as_str());
-        }
-        self.line(&json!({"event": event}))
+        self.line(&EventLine {
+            event: EventFields {
+                seq: record.seq,
+                at_ms: record.at_ms,
+                kind: record.event.kind().as_str(),
+                path: record.path.as_ref().map(StepPath::as_str),
+                payload: payload(&record.event),
+            },
+        })
     }
 
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
@@ -114,6 +113,21 @@ struct Named<'a> {
 #[derive(Serialize)]
 struct SeveredLine<'a> {
     severed: &'a Severed,
+}
+
+#[derive(Serialize)]
+struct EventLine<'a> {
+    event: EventFields<'a>,
+}
+
+#[derive(Serialize)]
+struct EventFields<'a> {
+    seq: u64,
+    at_ms: u64,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    payload: Value,
 }
 
 #[cfg(test)]

@@ -109,19 +109,24 @@ impl Channel {
         Deltas { channel: Arc::clone(self), room }
     }
 
-    /// Begins the next attempt: fresh guards and meters, and an eager reset to every sink (spec row D11).
-    pub(crate) fn begin(&self, call: &Call, room: u32) {
+    /// Begins the next attempt: fresh guards and meters, and an eager reset to every sink (spec row D11). False where
+    /// the thread is inside a delivery of this very channel.
+    pub(crate) fn begin(&self, call: &Call, room: u32) -> bool {
         let mut metered = Ok(());
-        self.gate.open(room, |stream, cut| {
+        let begun = self.gate.open(room, |stream, cut| {
             stream.begin(room, cut, &self.signals);
             metered = stream.make_meters(meter_of(call));
         });
         self.sever_unless(room, metered);
+        begun
     }
 
-    /// The violation that severed the room, if one did.
+    /// The violation that severed the room, if one did. From inside a delivery nobody can tell, so it counts as one.
     pub(crate) fn severed(&self) -> Option<Violation> {
-        self.gate.with(|_, severed| severed.cloned()).flatten()
+        match self.gate.with(|_, severed| severed.cloned()) {
+            Some(severed) => severed,
+            None => Some(Violation::safety("channel.busy")),
+        }
     }
 
     /// Where the room sleeps while its effect is pending: a sever wakes it.
@@ -154,9 +159,15 @@ impl Channel {
         self.gate.with(|stream, _| stream.ever_delivered()).unwrap_or(true)
     }
 
-    /// Sends `done` to the per-call sink alone; the call has succeeded and the room is over.
-    pub(crate) fn done(&self, usage: Option<Usage>) {
-        self.gate.with(|stream, _| stream.done(usage));
+    /// The call is over: `done` to the per-call sink alone, unless the call was aborted, and nothing is kept.
+    pub(crate) fn settle(&self, done: bool, usage: Option<Usage>) {
+        let kept = self.gate.with(|stream, _| {
+            if done && !self.signals.is_aborted() {
+                stream.done(usage);
+            }
+            stream.let_go()
+        });
+        drop(kept);
     }
 
     #[inline]

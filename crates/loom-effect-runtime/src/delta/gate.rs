@@ -40,11 +40,19 @@ impl<T, V: Clone> Inner<T, V> {
         if !self.open {
             return Err(Refused::Closed);
         }
-        deliver(&mut self.value, &Cut(cut)).map_err(|violation| {
-            self.severed = Some(violation.clone());
-            self.open = false;
-            Refused::Severed(violation)
-        })
+        // Closed while a delivery runs: one that unwinds leaves the room closed.
+        self.open = false;
+        let delivered = deliver(&mut self.value, &Cut(cut));
+        match delivered {
+            Ok(delivered) => {
+                self.open = true;
+                Ok(delivered)
+            }
+            Err(violation) => {
+                self.severed = Some(violation.clone());
+                Err(Refused::Severed(violation))
+            }
+        }
     }
 }
 
@@ -102,15 +110,17 @@ impl<T, V: Clone> Gate<T, V> {
         finished
     }
 
-    /// Ends whatever room was open and opens `room`; `begin` runs under the lock, before any write of the room.
-    pub(crate) fn open(&self, room: u32, begin: impl FnOnce(&mut T, &Cut<'_>)) {
-        if let Some(mut held) = self.enter() {
-            let inner = &mut *held.inner;
-            inner.room = room;
-            inner.open = true;
-            inner.severed = None;
-            begin(&mut inner.value, &Cut(&self.cut));
-        }
+    /// Ends whatever room was open and opens `room`; `begin` runs under the lock, before any write of the room. False
+    /// where the thread is inside a delivery of this very gate: then nothing was opened.
+    pub(crate) fn open(&self, room: u32, begin: impl FnOnce(&mut T, &Cut<'_>)) -> bool {
+        let Some(mut held) = self.enter() else { return false };
+        let inner = &mut *held.inner;
+        inner.room = room;
+        inner.open = false;
+        inner.severed = None;
+        begin(&mut inner.value, &Cut(&self.cut));
+        inner.open = true;
+        true
     }
 
     /// Ends `room` if it is the open one. Waits for a delivery in flight on another thread.

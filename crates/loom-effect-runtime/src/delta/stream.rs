@@ -18,7 +18,7 @@ use crate::warning::Warning;
 
 /// The stream of one call, attempt after attempt.
 pub(super) struct Stream {
-    meters: Vec<Box<dyn Meter>>,
+    meters: Vec<Contained<Box<dyn Meter>>>,
     lanes: Lanes,
     out: Out,
 }
@@ -29,15 +29,20 @@ struct Out {
     tag: CallTag,
     origins: Origins,
     /// The per-call sink, then the configured one, each with the kinds it gets.
-    sinks: [Option<(Arc<dyn DeltaSink>, DeltaKinds)>; 2],
+    sinks: Sinks,
     hash: LiveHash,
     hashed: bool,
+    /// Text reached a sink in this attempt.
+    shown: Cell<bool>,
+    /// Any delta reached a sink in this attempt.
     delivered: Cell<bool>,
     ever_delivered: bool,
     ended: bool,
     usage: Option<Usage>,
     sink_reported: Cell<bool>,
 }
+
+type Sinks = [Option<(Contained<Arc<dyn DeltaSink>>, DeltaKinds)>; 2];
 
 /// What an attempt's stream came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +90,7 @@ impl Stream {
             sinks,
             hash: LiveHash::new(),
             hashed,
+            shown: Cell::new(false),
             delivered: Cell::new(false),
             ever_delivered: false,
             ended: false,
@@ -103,10 +109,12 @@ impl Stream {
         for middleware in registered {
             let made = caught(|| middleware.meter().map(|form| form.meter(info)));
             let meter = made.map_err(|_| Violation::safety("meter.panicked"))?;
-            self.meters.push(meter.ok_or_else(|| Violation::safety("meter.missing"))?);
+            let meter = meter.ok_or_else(|| Violation::safety("meter.missing"))?;
+            self.meters.push(Contained::new(meter));
         }
         if let Some(form) = of_call {
-            self.meters.push(caught(|| form.meter(info)).map_err(|_| Violation::safety("meter.panicked"))?);
+            let meter = caught(|| form.meter(info)).map_err(|_| Violation::safety("meter.panicked"))?;
+            self.meters.push(Contained::new(meter));
         }
         Ok(())
     }
@@ -117,6 +125,7 @@ impl Stream {
         self.out.hash = LiveHash::new();
         self.out.tag.attempt = room;
         self.out.ever_delivered |= self.out.delivered.replace(false);
+        self.out.shown.set(false);
         self.out.ended = false;
         self.out.usage = None;
         let out = &self.out;
@@ -149,7 +158,7 @@ impl Stream {
         if !lanes.recall(lane) {
             self.open(lane, cut, signals)?;
         }
-        let guards = self.lanes.current(lane).unwrap_or_default();
+        let guards = self.lanes.current(lane).ok_or_else(|| Violation::safety("lane.missing"))?;
         self.out.guarded(lane, cut, signals, |tail| run(guards, tail, text))
     }
 
@@ -160,9 +169,9 @@ impl Stream {
         }
         let out = &self.out;
         Ok(StreamFacts {
-            delivered: out.delivered.get(),
+            delivered: out.shown.get(),
             ended: out.ended && out.sinks.iter().any(Option::is_some),
-            live: (out.hashed && (out.delivered.get() || out.ended)).then(|| out.hash.finish()),
+            live: (out.hashed && (out.shown.get() || out.ended)).then(|| out.hash.finish()),
         })
     }
 
@@ -200,6 +209,7 @@ impl Stream {
 
     fn count(&mut self, kind: DeltaKind, bytes: usize) -> Result<(), Violation> {
         for meter in &mut self.meters {
+            let Some(meter) = meter.get_mut() else { continue };
             caught(|| meter.observe(kind, bytes))
                 .unwrap_or_else(|_| Err(Violation::safety("meter.panicked")))?;
         }
@@ -259,6 +269,9 @@ impl Deliver for Sinks<'_, '_> {
                 return;
             }
             out.delivered.set(true);
+            if kind == DeltaKind::Text {
+                out.shown.set(true);
+            }
             out.deliver(&**sink, &call, &delta);
         }
     }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use futures::TryFutureExt;
 use futures::future::BoxFuture;
 
 use crate::call::{Call, MemoIdentity};
@@ -84,7 +85,16 @@ impl<'a> Next<'a> {
     pub fn run(&mut self) -> BoxFuture<'_, Result<Opaque<'a>, CallError>> {
         let rooms = self.rooms;
         if let Some(around) = rooms.arounds().get(self.at) {
-            return around.around(rooms.call(), Next { rooms, at: self.at + 1, brand: PhantomData });
+            let inner = around.around(rooms.call(), Next { rooms, at: self.at + 1, brand: PhantomData });
+            if self.at == 0 {
+                return inner;
+            }
+            // A refusal of an around further in is final for those further out (spec row T11).
+            return Box::pin(inner.inspect_err(|error| {
+                if error.is_refusal() {
+                    rooms.latch(error);
+                }
+            }));
         }
         Box::pin(async move { Ok(Opaque { room: rooms.attempt().await?, brand: PhantomData }) })
     }
@@ -139,6 +149,7 @@ pub(crate) trait Rooms: Send + Sync {
     fn input(&self) -> &Input;
     fn arounds(&self) -> &[Box<dyn Around>];
     fn may_run(&self) -> Result<(), CallError>;
+    fn latch(&self, refusal: &CallError);
     fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>>;
     fn keep(&self, room: u32) -> Option<Kept>;
     fn serve(&self, kept: &Kept) -> Result<u32, CallError>;

@@ -1,15 +1,12 @@
 //! One attempt: execute, inspect, finish the guards, compare the live text.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use futures::future::BoxFuture;
+use std::task::Poll;
 
 use super::Live;
 use super::authorized::Authorized;
 use super::wait::{Aborted, bounded};
-use crate::caught::caught;
+use crate::caught::{Contained, caught};
 use crate::data::Output;
 use crate::delta::{Channel, LiveHash};
 use crate::effect::EffectContext;
@@ -95,7 +92,7 @@ impl Attempt {
             if let Some(reason) = live.call.abort_reason() {
                 return Err(CallError::aborted(reason));
             }
-            let room = live.enter();
+            let room = live.enter()?;
             live.count_execution();
             if room > 1 {
                 place.clear();
@@ -120,6 +117,10 @@ impl Attempt {
         let room = live.room();
         if let Some(channel) = live.existing_channel() {
             settle(live, channel, room, place)?;
+        }
+        // An abort by an inspector, or by a sink that so has not seen all of the held tails.
+        if let Some(reason) = live.call.abort_reason() {
+            return Err(CallError::aborted(reason));
         }
         live.leave();
         Ok(Turn::Done(room))
@@ -157,10 +158,6 @@ fn settle(live: &Live, channel: &Channel, room: u32, place: &Output) -> Result<(
         Some(violation) => CallError::from(violation),
         None => CallError::named(ErrorName::EffectFailed, "the channel was closed from inside a sink"),
     })?;
-    // A sink that aborts while held tails flow out has not seen all of them.
-    if let Some(reason) = live.call.abort_reason() {
-        return Err(CallError::aborted(reason));
-    }
     let mut checked = false;
     if let Some(seen) = facts.live {
         let mut stated = LiveHash::new();
@@ -181,10 +178,11 @@ async fn execute(live: &Live, input: &Authorized<'_>, place: &mut Output) -> Res
     let cx = EffectContext { live, room: live.room() };
     let (cx, effect) = (&cx, &live.entry().effect);
     let Ok(execution) = caught(|| effect.execute(input, cx, place)) else { return Err(panicked()) };
-    let mut execution = Execution(Some(execution));
+    let mut execution = Contained::new(execution);
     let mut aborted = Aborted::new(&live.call);
     poll_fn(|cx| {
-        match caught(|| execution.poll(cx)) {
+        let Some(running) = execution.get_mut() else { return Poll::Ready(Err(panicked())) };
+        match caught(|| running.as_mut().poll(cx)) {
             Err(_) => return Poll::Ready(Err(panicked())),
             Ok(Poll::Ready(result)) => return Poll::Ready(result),
             Ok(Poll::Pending) => {}
@@ -199,25 +197,6 @@ async fn execute(live: &Live, input: &Authorized<'_>, place: &mut Output) -> Res
         aborted.poll(cx).map(|reason| Err(CallError::aborted(reason)))
     })
     .await
-}
-
-/// An effect's future, whose drop cannot hurt the call either.
-struct Execution<'e>(Option<BoxFuture<'e, Result<(), CallError>>>);
-
-impl Execution<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        match &mut self.0 {
-            Some(execution) => Pin::new(execution).poll(cx),
-            None => Poll::Ready(Err(panicked())),
-        }
-    }
-}
-
-impl Drop for Execution<'_> {
-    fn drop(&mut self) {
-        let execution = self.0.take();
-        let _ = caught(|| drop(execution));
-    }
 }
 
 async fn inspect_wait(live: &Live, place: &mut Output, at: usize) -> Result<(), CallError> {

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use loom_classify::Origins;
 
 use crate::call::{Call, CallReport};
-use crate::delta::{Channel, StreamFacts, Usage, UsageCell};
-use crate::error::Violation;
+use crate::delta::{Channel, DeltaKinds, StreamFacts, Usage, UsageCell};
+use crate::error::{CallError, Violation};
+use crate::names::ErrorName;
 use crate::runtime::{RuntimeInner, ToolEntry};
 
 /// What the attempts of one call share. Lives in the call's frame; attempts follow one another, so relaxed loads and
@@ -96,15 +97,26 @@ impl Live {
     }
 
     /// Opens the next room; from the second on with an eager reset (spec row D11).
+    ///
+    /// # Errors
+    /// When the call is driven from inside one of its own deliveries.
     #[inline]
-    pub(super) fn enter(&self) -> u32 {
+    pub(super) fn enter(&self) -> Result<u32, CallError> {
         let room = self.room() + 1;
         self.rooms.store(room, Ordering::Relaxed);
         self.open.store(true, Ordering::Relaxed);
         if room > 1 {
-            self.begin_again(room);
+            self.begin_again(room)?;
+        } else if self.has_sink() && self.runtime().coverage.kinds() != DeltaKinds::ALL {
+            // Made at once, so that a blind stream is told of even where the effect streams nothing.
+            self.channel(room);
         }
-        room
+        Ok(room)
+    }
+
+    #[inline]
+    fn has_sink(&self) -> bool {
+        self.entry().sink.is_some() || self.call.options().is_some_and(|options| options.sink.is_some())
     }
 
     /// The room that runs or ran last.
@@ -141,14 +153,13 @@ impl Live {
     }
 
     #[cold]
-    fn begin_again(&self, number: u32) {
-        let sunk =
-            self.entry().sink.is_some() || self.call.options().is_some_and(|options| options.sink.is_some());
-        if sunk || self.channel.get().is_some() {
-            self.channel(number - 1).begin(&self.call, number);
-        }
+    fn begin_again(&self, room: u32) -> Result<(), CallError> {
         self.streamed.store(false, Ordering::Relaxed);
         self.checked.store(false, Ordering::Relaxed);
+        if !self.has_sink() && self.channel.get().is_none() {
+            return Ok(());
+        }
+        if self.channel(room - 1).begin(&self.call, room) { Ok(()) } else { Err(from_inside()) }
     }
 
     #[inline]
@@ -171,13 +182,12 @@ impl Live {
         }
     }
 
-    /// The call succeeded and its last attempt streamed: `done` to the per-call sink.
-    #[cold]
-    pub(super) fn done(&self) {
-        if let Some(channel) = self.channel.get()
-            && !self.call.signal().is_aborted()
-        {
-            channel.done(self.last.get());
+    /// The end of the call: `done` to the per-call sink where it succeeded and its last attempt streamed; then
+    /// sinks, guards and meters are let go, whoever still holds a handle.
+    #[inline]
+    pub(super) fn settle(&self, streamed: bool) {
+        if let Some(channel) = self.channel.get() {
+            channel.settle(streamed, self.last.get());
         }
     }
 }
@@ -187,5 +197,11 @@ impl Drop for Live {
     #[inline]
     fn drop(&mut self) {
         self.leave();
+        self.settle(false);
     }
+}
+
+#[cold]
+pub(super) fn from_inside() -> CallError {
+    CallError::named(ErrorName::EffectFailed, "the call was driven from inside one of its own deliveries")
 }

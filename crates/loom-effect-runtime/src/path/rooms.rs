@@ -1,7 +1,6 @@
 //! The rooms of a call that has arounds: attempts and kept outputs, one after the other.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
@@ -12,7 +11,7 @@ use super::attempt::Attempt;
 use super::authorized::Authorized;
 use super::wait::Aborted;
 use crate::call::Call;
-use crate::caught::caught;
+use crate::caught::{Contained, caught};
 use crate::data::{Input, Output};
 use crate::error::{CallError, Refusal};
 use crate::hook::{Around, Kept, KeptInner, Next, Rooms};
@@ -45,10 +44,11 @@ pub(super) async fn around(live: &Live, input: &Authorized<'_>, place: &mut Outp
 async fn outermost(set: &RoomSet<'_, '_>) -> Result<u32, CallError> {
     let mut next = Next::first(set);
     let next = &mut next;
-    let mut running = caught(|| next.run()).map_err(|_| around_panicked())?;
+    let mut running = Contained::new(caught(|| next.run()).map_err(|_| around_panicked())?);
     let mut aborted = Aborted::new(&set.live.call);
     poll_fn(|cx| {
-        match caught(|| Pin::new(&mut running).poll(cx)) {
+        let Some(running) = running.get_mut() else { return Poll::Ready(Err(around_panicked())) };
+        match caught(|| running.as_mut().poll(cx)) {
             Err(_) => return Poll::Ready(Err(around_panicked())),
             Ok(Poll::Ready(given)) => return Poll::Ready(given.map(|proof| proof.room())),
             Ok(Poll::Pending) => {}
@@ -132,6 +132,10 @@ impl Rooms for RoomSet<'_, '_> {
         &self.live.runtime().arounds
     }
 
+    fn latch(&self, refusal: &CallError) {
+        self.state().latched.get_or_insert_with(|| refusal.clone());
+    }
+
     fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>> {
         Box::pin(self.run())
     }
@@ -158,7 +162,7 @@ impl Rooms for RoomSet<'_, '_> {
         }
         let mut lent = Lent::take(self)?;
         self.state().good = None;
-        let room = self.live.enter();
+        let room = self.live.enter()?;
         let _room = Leaves(self.live);
         let place = lent.place()?;
         if !caught(|| place.restore(&*kept.0.output)).unwrap_or(false) {

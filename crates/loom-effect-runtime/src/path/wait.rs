@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 use crate::call::Call;
-use crate::caught::caught;
+use crate::caught::{Contained, caught};
 use crate::error::{AbortReason, CallError, Refusal};
 use crate::hook::Waiting;
 
@@ -41,12 +41,14 @@ pub(super) async fn bounded<'w>(
     late: impl Fn() -> Refusal,
     panicked: impl Fn() -> Refusal,
 ) -> Result<(), CallError> {
-    let (mut waiting, deadline) = caught(ask).map_err(|_| panicked())?;
+    let (waiting, deadline) = caught(ask).map_err(|_| panicked())?;
+    let mut waiting = Contained::new(waiting);
     let clock = &call.info().caller.runtime().clock;
     let mut timer = None;
     let mut aborted = Aborted::new(call);
     poll_fn(|cx| {
-        match caught(|| waiting.as_mut().poll(cx)) {
+        let Some(step) = waiting.get_mut() else { return Poll::Ready(Err(panicked().into())) };
+        match caught(|| step.as_mut().poll(cx)) {
             Err(_) => return Poll::Ready(Err(panicked().into())),
             Ok(Poll::Ready(step)) => return Poll::Ready(step.map_err(CallError::from)),
             Ok(Poll::Pending) => {}
@@ -55,9 +57,11 @@ pub(super) async fn bounded<'w>(
             return Poll::Ready(Err(CallError::aborted(reason)));
         }
         if timer.is_none() {
-            timer = caught(|| clock.sleep(deadline)).ok().flatten();
+            timer = caught(|| clock.sleep(deadline)).ok().flatten().map(Contained::new);
         }
-        let Some(timer) = &mut timer else { return Poll::Ready(Err(late().into())) };
+        let Some(timer) = timer.as_mut().and_then(Contained::get_mut) else {
+            return Poll::Ready(Err(late().into()));
+        };
         match caught(|| timer.as_mut().poll(cx)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(())) | Err(_) => Poll::Ready(Err(late().into())),

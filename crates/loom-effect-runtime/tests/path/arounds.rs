@@ -170,6 +170,28 @@ fn serving_opens_a_room_of_its_own() {
     assert_eq!((report.attempts, report.streamed, report.checked), (1, false, false));
 }
 
+/// D11: serving what was just streamed clears the view all the same: it is another room, and it did not stream.
+#[test]
+fn serving_after_a_good_stream_is_no_stream() {
+    let runtime = plain()
+        .around(around("serves", |_, mut next| {
+            Box::pin(async move {
+                let proof = next.run().await?;
+                let kept = next.keep(&proof).unwrap();
+                next.serve(&kept)
+            })
+        }))
+        .effect(Scripted::new([Act::text("good"), Act::End(None)]))
+        .build()
+        .unwrap();
+    let sink = Recorder::new();
+    let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone());
+    let (result, report) = run(call.reported());
+    assert_eq!(result.unwrap().text, "good");
+    assert_eq!(sink.lines(), ["good", "<reset 2>"]);
+    assert_eq!((report.streamed, report.checked), (false, false));
+}
+
 /// Streams `bad` and fails once it is told to.
 struct FailsWhen {
     inner: Scripted,
@@ -244,6 +266,28 @@ fn a_middleware_never_gets_what_another_kind_of_hook_kept() {
             Step::Go
         }))
         .middleware(after("takes", move |call, _| told.say(format!("{:?}", call.take_kept::<u32>()))))
+        .effect(Scripted::new([]))
+        .build()
+        .unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap();
+    assert_eq!(log.lines(), ["None"]);
+}
+
+/// D2: what an around or an inspector keeps is not handed to the last middleware either.
+#[test]
+fn a_middleware_never_gets_what_runs_behind_it_kept() {
+    let log = Log::new();
+    let told = log.clone();
+    let runtime = plain()
+        .middleware(after("takes", move |call, _| told.say(format!("{:?}", call.take_kept::<u32>()))))
+        .around(around("keeps", |call, mut next| {
+            call.keep(7_u32);
+            Box::pin(async move { next.run().await })
+        }))
+        .output_middleware(inspect("keeps", None, |call, _| {
+            call.keep(8_u32);
+            Step::Go
+        }))
         .effect(Scripted::new([]))
         .build()
         .unwrap();

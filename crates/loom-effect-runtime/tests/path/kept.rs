@@ -177,3 +177,34 @@ fn a_refused_serve_changes_nothing() {
         assert_eq!(sink.fold(), "own");
     }
 }
+
+/// D8: an aborted call is not served from a memo either: it fails with the aborter's reason.
+#[test]
+fn an_aborted_call_is_not_served() {
+    let slot = Slot::default();
+    let signal = Signal::new();
+    let (keeps, raised) = (Arc::clone(&slot), signal.clone());
+    let runtime = EffectRuntime::builder()
+        .allow_all_calls()
+        .around(around("serves", move |_, mut next| {
+            let (slot, raised) = (Arc::clone(&keeps), raised.clone());
+            Box::pin(async move {
+                let kept = slot.lock().unwrap().clone();
+                if let Some(kept) = kept {
+                    raised.abort_with(AbortError::new());
+                    return next.serve(&kept);
+                }
+                let proof = next.run().await?;
+                *slot.lock().unwrap() = next.keep(&proof);
+                Ok(proof)
+            })
+        }))
+        .effect(Scripted::new([Act::answer("x")]))
+        .build()
+        .unwrap();
+    run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap();
+    let sink = Recorder::new();
+    let call = runtime.invoke_transient(plan(&runtime), ask("x")).signal(signal).on_delta_sink(sink.clone());
+    assert_eq!(run(call.into_future()).unwrap_err().name(), ErrorName::Abort);
+    assert!(sink.log.is_empty());
+}

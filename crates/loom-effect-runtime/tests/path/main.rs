@@ -26,7 +26,6 @@ mod severs;
 mod shortcuts;
 mod sinks;
 mod sizes;
-mod spans;
 #[path = "../support/mod.rs"]
 mod support;
 mod waits;

@@ -73,6 +73,18 @@ fn guards_do_not_see_the_text_of_an_older_attempt() {
     assert_eq!(sink.fold(), "ret");
 }
 
+/// D11: an end mark of a failed attempt is not the next one's: where that does not stream, no done is sent.
+#[test]
+fn an_end_mark_of_a_failed_attempt_is_gone() {
+    let effect = Scripted::new([Act::End(None), Act::Fail(ErrorName::Provider)]).then([Act::answer("")]);
+    let runtime = retried(effect, 2);
+    let sink = Recorder::new();
+    let (result, report) =
+        run(runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone()).reported());
+    result.unwrap();
+    assert_eq!((sink.lines(), report.streamed), (vec!["<reset 2>".to_owned()], false));
+}
+
 /// D11: usage is the sum of what was reported, over attempts; unknown stays unknown; done carries the last one's.
 #[test]
 fn usage_is_summed_over_attempts() {

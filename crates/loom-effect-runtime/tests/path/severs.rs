@@ -8,15 +8,12 @@ use crate::support::{
     Act, Recorder, Scripted, ask, form, hold_all, inspect_with, plan, run, sever_on, stubborn,
 };
 
-/// A runtime that severs on `secret` and retries stubbornly.
-fn severing(effect: Scripted) -> EffectRuntime {
-    EffectRuntime::builder()
-        .allow_all_calls()
-        .output_middleware(inspect_with(sever_on("secret")))
-        .around(stubborn(5))
-        .effect(effect)
-        .build()
-        .unwrap()
+/// A runtime that severs on `secret`.
+fn severing(effect: Scripted, retries: bool) -> EffectRuntime {
+    let builder =
+        EffectRuntime::builder().allow_all_calls().output_middleware(inspect_with(sever_on("secret")));
+    let builder = if retries { builder.around(stubborn(5)) } else { builder };
+    builder.effect(effect).build().unwrap()
 }
 
 fn is_the_violation(error: &CallError) {
@@ -40,21 +37,18 @@ fn a_sever_cannot_be_swallowed() {
         ("mapped to another error", vec![mapped, Act::Fail(ErrorName::Provider)], 0),
         ("panicked", vec![Act::swallow("secret"), Act::Panic], 1),
     ];
-    for (what, acts, dropped) in cases {
+    for ((what, acts, dropped), retries) in cases.iter().flat_map(|case| [(case, false), (case, true)]) {
         let mut script = vec![Act::text("a ")];
-        script.extend(acts);
+        script.extend(acts.iter().cloned());
         let (sink, configured) = (Recorder::new(), Recorder::new());
         let effect = Scripted::new(script).sink(configured.clone());
-        let runtime = severing(effect.clone());
+        let runtime = severing(effect.clone(), retries);
         let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone());
         let (result, report) = run(call.reported());
         is_the_violation(&result.unwrap_err());
-        assert_eq!((effect.executions(), effect.dropped()), (1, dropped), "{what}");
-        assert_eq!(
-            (sink.lines(), configured.lines()),
-            (vec!["a ".to_owned()], vec!["a ".to_owned()]),
-            "{what}"
-        );
+        assert_eq!((effect.executions(), effect.dropped()), (1, *dropped), "{what}");
+        assert_eq!(sink.lines(), ["a "], "{what}");
+        assert_eq!(configured.lines(), ["a "], "{what}");
         assert_eq!((report.attempts, report.streamed), (1, false), "{what}");
     }
 }
@@ -62,10 +56,16 @@ fn a_sever_cannot_be_swallowed() {
 /// D15: in the ready lane too.
 #[test]
 fn a_sever_in_the_ready_lane_cannot_be_swallowed() {
-    let effect = Scripted::new([Act::text("a "), Act::swallow("secret"), Act::answer("fine")]).ready_lane();
-    let runtime = severing(effect.clone());
-    is_the_violation(&run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap_err());
-    assert_eq!(effect.executions(), 1);
+    for last in [Act::answer("fine"), Act::Fail(ErrorName::Provider), Act::Panic] {
+        for retries in [false, true] {
+            let acts = [Act::text("a "), Act::swallow("secret"), last.clone()];
+            let effect = Scripted::new(acts).ready_lane();
+            let runtime = severing(effect.clone(), retries);
+            let call = runtime.invoke_transient(plan(&runtime), ask("x"));
+            is_the_violation(&run(call.into_future()).unwrap_err());
+            assert_eq!(effect.executions(), 1);
+        }
+    }
 }
 
 /// D15: a pump on another thread severs while the effect sleeps: the call wakes, fails, and drops the future.
@@ -73,7 +73,7 @@ fn a_sever_in_the_ready_lane_cannot_be_swallowed() {
 fn a_sever_from_a_pump_wakes_the_call_and_drops_the_effect() {
     let pumps: Arc<Mutex<Vec<Deltas>>> = Arc::default();
     let effect = Scripted::new([Act::text("a "), Act::Pump(Arc::clone(&pumps)), Act::Park]);
-    let runtime = severing(effect.clone());
+    let runtime = severing(effect.clone(), true);
     let sink = Recorder::new();
     let call = runtime.invoke_transient(plan(&runtime), ask("x")).on_delta_sink(sink.clone());
     let error = run(async {
@@ -106,7 +106,7 @@ fn a_severed_channel_stays_severed() {
             out.lock().unwrap().push(other.write(Lane::REASONING, "x").unwrap_err().to_string());
         }),
     ]);
-    let runtime = severing(effect);
+    let runtime = severing(effect, false);
     is_the_violation(&run(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap_err());
     assert_eq!(*seen.lock().unwrap(), ["the stream was severed"; 4]);
 }

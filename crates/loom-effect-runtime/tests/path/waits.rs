@@ -177,20 +177,21 @@ fn without_a_timer_a_pending_hook_is_refused() {
     futures::executor::block_on(runtime.invoke_transient(plan(&runtime), ask("x")).into_future()).unwrap();
 }
 
-/// D2: outside any tokio runtime the default clock has no timer: refused, no panic.
+/// D2: outside any tokio runtime, and in one without a timer, a hook that pends is refused at once, without a panic.
 #[test]
 fn outside_a_tokio_runtime_a_pending_hook_is_refused() {
+    use futures::FutureExt;
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .middleware(before_wait("parks", |_, _| Box::pin(std::future::pending())))
         .effect(Scripted::new([]))
         .build()
         .unwrap();
-    let call = runtime.invoke_transient(plan(&runtime), ask("x")).into_future();
-    assert!(futures::executor::block_on(call).unwrap_err().is_refusal());
+    let at_once = || runtime.invoke_transient(plan(&runtime), ask("x")).into_future().now_or_never();
+    assert!(at_once().expect("it is not waited for").unwrap_err().is_refusal());
     let timerless = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let call = runtime.invoke_transient(plan(&runtime), ask("x")).into_future();
-    assert!(timerless.block_on(call).unwrap_err().is_refusal());
+    let outcome = timerless.block_on(async { at_once() });
+    assert!(outcome.expect("it is not waited for").unwrap_err().is_refusal());
 }
 
 /// D2: a hook that says Wait and has no waiting twin cannot decide, so it refuses; an authorizer denies.
@@ -209,6 +210,37 @@ fn a_hook_that_says_wait_without_a_twin_refuses() {
     assert_eq!(undecided(plain().middleware(before("b", |_, _| Step::Wait))).1, 0);
     assert_eq!(undecided(plain().input_middleware(rewrite("r", |_, _| Step::Wait))).1, 0);
     assert_eq!(undecided(plain().output_middleware(inspect("i", None, |_, _| Step::Wait))).1, 1);
+}
+
+/// D10: inspectors behind one that waited still judge, each once and in order, in both lanes.
+#[tokio::test(start_paused = true)]
+async fn inspectors_behind_one_that_waited_still_judge() {
+    use crate::support::{Answer, Log};
+    for ready in [false, true] {
+        let log = Log::new();
+        let says = |name: &'static str| {
+            let log = log.clone();
+            inspect(name, None, move |_, output| {
+                log.say(format!("{name} {}", output.get::<Answer>().unwrap().text));
+                if name == "judge" { Step::Deny(Refusal::safety("judge")) } else { Step::Go }
+            })
+        };
+        let effect = Scripted::new([Act::answer("x")]);
+        let waiter = Waiter { waits: Duration::from_secs(1), deadline: None };
+        let runtime = EffectRuntime::builder()
+            .allow_all_calls()
+            .output_middleware(says("first"))
+            .output_middleware(waiter)
+            .output_middleware(says("second"))
+            .output_middleware(waiter)
+            .output_middleware(says("judge"))
+            .effect(if ready { effect.ready_lane() } else { effect })
+            .build()
+            .unwrap();
+        let error = runtime.invoke_transient(plan(&runtime), ask("x")).await.unwrap_err();
+        assert_eq!(error.rule(), Some("judge"));
+        assert_eq!(log.lines(), ["first x", "second x", "judge x"]);
+    }
 }
 
 /// D2: hooks after one that waited go on in order, each once.

@@ -1,11 +1,17 @@
-//! Spans: one a call, with facts and no content; being watched changes nothing.
+//! Spans: one a call, with facts and no content; being watched changes nothing. In a file of its own, because what a
+//! call site is watched by is process-wide.
+
+#![cfg(test)]
+
+#[expect(dead_code, unused_imports, reason = "shared with the tests of the path, which use all of it")]
+mod support;
 
 use loom_effect_runtime::*;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{Act, Log, Recorder, Scripted, Told, ask, plan, run, stubborn};
+use support::{Act, Log, Recorder, Scripted, Told, ask, plan, run, stubborn};
 
 /// Writes down every field of every span and event.
 struct Watcher(Log);
