@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use loom_effect_runtime::{
-    Call, CallError, Caller, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Effect, EffectContext,
-    EffectRuntime, Identity, Input, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal,
-    Refusal, Step, Tool, Verdict, Violation, authorize,
+    Call, CallError, Caller, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext, EffectRuntime,
+    Identity, Input, Lane, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal, Refusal, Step,
+    Tool, Verdict, Violation, authorize,
 };
 use serde_json::{Value, json};
 
@@ -148,7 +148,7 @@ impl DeltaForm for Inspector {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(PassAll)
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use loom_effect_runtime::{
-    Call, CallError, CallInfo, CallRef, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, DeltaSink, Effect,
-    EffectContext, EffectDelta, EffectRuntime, Outlet, Output, OutputMiddleware, Step, Tool, Verdict,
-    Violation,
+    Call, CallError, CallInfo, CallRef, DeltaForm, DeltaGuard, DeltaKinds, DeltaSink, Effect, EffectContext,
+    EffectDelta, EffectRuntime, Lane, Outlet, Output, OutputMiddleware, Step, Tool, Verdict, Violation,
 };
 use serde_json::json;
 
@@ -120,7 +119,7 @@ impl DeltaForm for Guards {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(FirstByte { seen: 0 })
     }
 }

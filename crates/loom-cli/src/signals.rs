@@ -43,7 +43,7 @@ pub(crate) fn listen(stop: Signal) -> io::Result<()> {
                     _ = interrupt.recv() => {}
                     _ = terminate.recv() => {}
                 }
-                if count > u32::MAX - 1 {
+                if count > 1 {
                     std::process::exit(i32::from(Exit::Interrupted.code()));
                 }
                 stop.abort_with(Interrupted);

@@ -22,6 +22,10 @@ impl<T> Contained<T> {
     }
 
     #[inline]
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
     pub(crate) fn into_inner(mut self) -> Option<T> {
         self.0.take()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 /// The execution a call runs as (spec row T6).
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunAs {
     /// The flow's id: what flow-scoped grants key on.

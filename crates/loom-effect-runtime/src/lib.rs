@@ -90,7 +90,9 @@ pub use hook::{
     around, authorize, before, before_wait, inspect, rewrite,
 };
 pub use identity::{Delegation, Identity, Principal, RunAs};
+pub use loom_classify;
 pub use names::ErrorName;
+pub use runtime::engine;
 pub use runtime::{
     BuildError, CallBuilder, Caller, EffectRuntime, ID_BYTES_MAX, Launch, NeedsAuthorizer, Ready, Reported,
     RuntimeBuilder, Settled, Tool, ToolRef,

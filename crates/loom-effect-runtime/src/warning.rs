@@ -12,10 +12,19 @@ pub enum Warning<'a> {
         /// The tool of the call.
         tool: &'a str,
     },
-    /// An inspecting middleware covers less than the sinks want: they get nothing of it. Once a call (spec row D10).
+    /// An inspecting middleware covers nothing that the sinks want: they get nothing. Once a call (spec row D10).
     #[non_exhaustive]
     StreamingDisabled {
         /// The middleware that inspects output without a delta form.
+        middleware: &'a str,
+        /// The tool of the call.
+        tool: &'a str,
+    },
+    /// An inspecting middleware covers some of the kinds that the sinks want and not others: those reach nobody.
+    /// Once a call.
+    #[non_exhaustive]
+    KindsWithheld {
+        /// The middleware that does not cover them.
         middleware: &'a str,
         /// The tool of the call.
         tool: &'a str,
@@ -43,6 +52,10 @@ impl fmt::Display for Warning<'_> {
             Self::StreamingDisabled { middleware, tool } => write!(
                 f,
                 "streaming disabled: inspects output without a delta form (middleware `{middleware}`, effect `{tool}`)"
+            ),
+            Self::KindsWithheld { middleware, tool } => write!(
+                f,
+                "some kinds of delta withheld: not covered by a delta form (middleware `{middleware}`, effect `{tool}`)"
             ),
             Self::AfterPanicked { middleware, tool } => {
                 write!(f, "the `after` hook of `{middleware}` panicked on `{tool}`")

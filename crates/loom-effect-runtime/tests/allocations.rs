@@ -138,7 +138,7 @@ impl DeltaForm for Inspects {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(Counts(0))
     }
 }

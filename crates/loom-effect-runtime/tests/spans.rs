@@ -6,6 +6,7 @@
 #[expect(dead_code, unused_imports, reason = "shared with the tests of the path, which use all of it")]
 mod support;
 
+use loom_effect_runtime::engine::EngineCall;
 use loom_effect_runtime::*;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};

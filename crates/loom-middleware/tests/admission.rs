@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
+use loom_effect_runtime::engine::EngineCall;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loom_effect_runtime::{
-    CallError, CallReport, Clock, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Effect, EffectContext,
-    EffectDelta, EffectRuntime, ErrorName, Outlet, Refusal, Signal, Step, Verdict, Violation, before,
-    inspect,
+    CallError, CallReport, Clock, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext, EffectDelta,
+    EffectRuntime, ErrorName, Lane, Outlet, Refusal, Signal, Step, Verdict, Violation, before, inspect,
 };
 use loom_middleware::{ATTEMPTS_DEFAULT, DELAY_FIRST_DEFAULT, Retry};
 use tokio::time::Instant;
@@ -232,7 +231,7 @@ impl DeltaForm for Wall {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(Self)
     }
 }

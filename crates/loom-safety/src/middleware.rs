@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use loom_classify::walk::{Scalar, Visit, WalkError};
 use loom_effect_runtime::{
-    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Input, Middleware, Outlet, Output,
+    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Input, Lane, Middleware, Outlet, Output,
     OutputMiddleware, Refusal, Step, Verdict, Violation,
 };
 
@@ -121,10 +121,10 @@ impl DeltaForm for SafetyMiddleware {
         self.0.kinds.unwrap_or(DeltaKinds::NONE)
     }
 
-    fn guard(&self, _call: &CallInfo, kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &CallInfo, lane: Lane) -> Box<dyn DeltaGuard> {
         let output = self.0.entries.iter().filter(|entry| entry.judges.covers(Phase::Output));
         let judges = output.map(|entry| match entry.validator.delta() {
-            Some(check) if kind == DeltaKind::ToolArguments => {
+            Some(check) if lane.kind() == DeltaKind::ToolArguments => {
                 Box::new(UnescapedJudge::new(check.judge(), check.judge()))
             }
             Some(check) => check.judge(),

@@ -147,7 +147,13 @@ async fn what_escapes_from_a_flow_is_aborted_at_its_end() {
         let task = tokio::spawn(ctx.run("left", "act", json!(1)).into_future());
         *left.lock().unwrap() = Some(task);
         *keep.lock().unwrap() = Some(ctx.clone());
-        async move { ctx.decide("d", async |_| Ok::<_, CallError>(tokio::task::yield_now().await)).await }
+        async move {
+            let later = async |_| {
+                tokio::task::yield_now().await;
+                Ok::<_, CallError>(json!("decided"))
+            };
+            ctx.decide("d", later).await
+        }
     });
     let act = Act::parks("act", Arc::default());
     let workflow = workflow(&store, runtime([act.clone()]), [leak]);

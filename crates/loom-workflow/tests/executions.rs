@@ -18,6 +18,10 @@ use serde_json::{Value, json};
 use stage::*;
 use tokio::sync::{Notify, Semaphore};
 
+/// What a journal says of a call that a cancel aborted, whatever error the canceller gave.
+#[cfg(test)]
+const CANCELLED: (&str, Option<&str>) = ("ExecutionCancelledError", Some("cancel"));
+
 #[cfg(test)]
 fn two_steps() -> Flow {
     flow("ship", "1", |ctx: Ctx, order: Value| async move {
@@ -278,7 +282,10 @@ async fn a_cancellers_own_error_comes_back_as_itself() {
     assert!(Arc::ptr_eq(&own, &error.abort_reason().unwrap()));
     assert!(Arc::ptr_eq(&own, aborted.lock().unwrap().as_ref().unwrap()));
     assert_eq!(act.runs(), 1);
-    assert!(!format!("{:?}", journal(&store, "a").await).contains("lights"));
+    let journal = journal(&store, "a").await;
+    let Event::StepFailed(failed) = &journal[2].event else { panic!("no failed step") };
+    assert_eq!((failed.failure.name.as_str(), failed.failure.kind.as_deref()), CANCELLED);
+    assert!(!format!("{journal:?}").contains("lights"));
 }
 
 /// T10: a deadline ends an execution with kind `deadline`.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use loom_effect_runtime::{Identity, Signal};
+use loom_effect_runtime::{ErrorName, Identity, Signal};
 use loom_llm::effect::FinishReason;
 use loom_llm::{ChatRequest, Message};
 
+use super::stopped;
 use crate::args::AskArgs;
 use crate::exit::Failure;
 use crate::live::Live;
@@ -22,7 +23,10 @@ pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> R
     let caller = model.runtime.caller(Identity::new(principal()));
     let call = caller.invoke_transient(model.tool, request).signal(stop.clone()).on_delta_sink(live.sink());
     let (reply, report) = call.reported().await;
-    let reply = reply?;
+    let reply = match reply {
+        Err(error) if error.name() == ErrorName::Abort => return Err(stopped(stop)),
+        reply => reply?,
+    };
     if !report.streamed && !reply.content.as_tainted_str().is_empty() {
         // A provider that does not stream, or a guard that cannot judge live text: the reply passed the guards whole.
         screen.show(|view| view.text(reply.content.expose_tainted()));

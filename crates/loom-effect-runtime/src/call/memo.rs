@@ -1,7 +1,9 @@
 //! The key under which a result may be shared (spec row T14).
 
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
+use loom_classify::walk::{Scalar, Visit, WalkError};
 use serde_json::Value;
 
 use crate::call::{Call, CallOptions};
@@ -33,9 +35,15 @@ impl Call {
     /// The key under which a memo may share this call's result: tool id, canonical input and every call option
     /// but signal, sink and what only the live path uses. Two identities never get one key.
     ///
+    /// A field that serde skips is not in the key (`docs/limits.md`).
+    ///
     /// # Errors
-    /// When the input has no JSON form.
+    /// [`ViewError::NotJson`] when the input has no JSON form, as infinity and not-a-number have none.
     pub fn memo_key(&self, input: &Input) -> Result<MemoKey, ViewError> {
+        // JSON has no form for them: two inputs that differ would be one key.
+        if let Err(WalkError::Stopped) = input.walk(&mut FiniteOnly) {
+            return Err(ViewError::NotJson);
+        }
         let mut text = String::new();
         push(&mut text, self.tool());
         canonical(input.json()?, &mut text);
@@ -61,6 +69,18 @@ impl Call {
             runtime: self.caller.runtime().number,
             tool: self.info().tool,
             identity: self.identity().clone(),
+        }
+    }
+}
+
+/// Stops at a number that JSON cannot write.
+struct FiniteOnly;
+
+impl Visit for FiniteOnly {
+    fn scalar(&mut self, scalar: Scalar) -> ControlFlow<()> {
+        match scalar {
+            Scalar::Float(float) if !float.is_finite() => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 }

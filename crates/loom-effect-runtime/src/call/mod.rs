@@ -20,6 +20,7 @@ pub use memo::MemoKey;
 pub use options::{CallOptions, DurableStep, Emitter, ResourceTotals};
 pub use report::{CallReport, Outcome};
 
+use crate::caught::Contained;
 use crate::error::AbortReason;
 use crate::identity::Identity;
 use crate::runtime::{Caller, ToolEntry};
@@ -69,6 +70,12 @@ impl CallInfo {
         }
     }
 
+    /// The identity of the caller itself, whatever the call asks to act as.
+    #[must_use]
+    pub fn caller_identity(&self) -> &Identity {
+        self.caller.identity()
+    }
+
     /// The flow's id, in an execution.
     #[must_use]
     pub fn workflow_id(&self) -> Option<&str> {
@@ -78,21 +85,13 @@ impl CallInfo {
     /// The execution's id; `transient:<label>` of a bare call (spec row T6).
     #[must_use]
     pub fn execution_id(&self) -> &str {
-        let identity = self.identity();
-        match (&identity.run_as, &identity.transient_id) {
-            (Some(run_as), _) => &run_as.execution_id,
-            (None, Some(transient)) => transient,
-            (None, None) => &self.entry().transient_id,
-        }
+        self.execution()
     }
 
     /// The step's id: the tool id of a transient call (spec row T8).
     #[must_use]
     pub fn step_id(&self) -> &str {
-        match self.step() {
-            Some(step) => &step.step_id,
-            None => self.tool(),
-        }
+        self.step_or_tool()
     }
 
     /// The key that tells scope calls of one execution apart; append it to every id minted from
@@ -116,18 +115,30 @@ impl CallInfo {
 
     /// What deliveries name the call by.
     pub(crate) fn tag(&self, number: u64, attempt: u32) -> CallTag {
+        let key = self.call_key().cloned();
+        CallTag {
+            execution: self.execution().clone(),
+            step: self.step_or_tool().clone(),
+            key,
+            attempt,
+            number,
+        }
+    }
+
+    fn execution(&self) -> &Arc<str> {
         let identity = self.identity();
-        let execution = match (&identity.run_as, &identity.transient_id) {
+        match (&identity.run_as, &identity.transient_id) {
             (Some(run_as), _) => &run_as.execution_id,
             (None, Some(transient)) => transient,
             (None, None) => &self.entry().transient_id,
-        };
-        let step = match self.step() {
+        }
+    }
+
+    fn step_or_tool(&self) -> &Arc<str> {
+        match self.step() {
             Some(step) => &step.step_id,
             None => &self.entry().id,
-        };
-        let key = self.call_key().cloned();
-        CallTag { execution: Arc::clone(execution), step: Arc::clone(step), key, attempt, number }
+        }
     }
 
     fn step(&self) -> Option<&DurableStep> {
@@ -159,7 +170,7 @@ pub struct Call {
     kept: Mutex<Option<Box<Kept>>>,
 }
 
-type Kept = Vec<(u32, Box<dyn Any + Send>)>;
+type Kept = Vec<(u32, Contained<Box<dyn Any + Send>>)>;
 
 impl Call {
     #[inline]
@@ -194,10 +205,10 @@ impl Call {
         self.options.as_ref()?.totals.as_ref()
     }
 
-    /// Whether the caller asked to run as another identity than its own.
+    /// Whether the caller asks as another principal or execution than its own.
     #[must_use]
     pub fn acts_as_another(&self) -> bool {
-        self.options.as_ref().is_some_and(|options| options.run_as.is_some())
+        self.options.as_ref().is_some_and(|options| options.run_as.is_some() || options.principal.is_some())
     }
 
     /// Unix time in milliseconds, from the runtime's clock.
@@ -214,13 +225,18 @@ impl Call {
 
     /// Keeps a value for this middleware's own `after` hook, such as a start time or a permit. It is dropped
     /// however the call ends, also when the caller drops it. Keyed by the hook that runs now; a second value
-    /// replaces the first. Meant for `before`, `before_wait` and `after`.
+    /// replaces the first. For `before`, `before_wait` and `after` of a [`Middleware`](crate::Middleware); what any
+    /// other hook gives is dropped at once.
     pub fn keep<T: Send + 'static>(&self, value: T) {
+        let value: Contained<Box<dyn Any + Send>> = Contained::new(Box::new(value));
+        let hook = self.hook.load(Ordering::Relaxed);
+        if hook as usize == HOOK_NONE {
+            return;
+        }
         let mut slots = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let slots = slots.get_or_insert_default();
-        let hook = self.hook.load(Ordering::Relaxed);
         slots.retain(|(owner, _)| *owner != hook);
-        slots.push((hook, Box::new(value)));
+        slots.push((hook, value));
     }
 
     /// Takes back what this middleware kept, when it is a `T`.
@@ -229,8 +245,11 @@ impl Call {
         let mut slots = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let slots = slots.as_mut()?;
         let hook = self.hook.load(Ordering::Relaxed);
-        let at = slots.iter().position(|(owner, value)| *owner == hook && value.is::<T>())?;
-        slots.swap_remove(at).1.downcast().ok().map(|value| *value)
+        let is_own = |slot: &(u32, Contained<Box<dyn Any + Send>>)| {
+            slot.0 == hook && slot.1.get().is_some_and(|value| value.is::<T>())
+        };
+        let at = slots.iter().position(is_own)?;
+        slots.swap_remove(at).1.into_inner()?.downcast().ok().map(|value| *value)
     }
 
     /// The facts that outlive the call.

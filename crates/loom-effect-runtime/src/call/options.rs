@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::call::{CallKey, Facts};
+use crate::caught::caught;
 use crate::delta::{DeltaSink, MeterForm, Usage};
 use crate::error::{CallError, Refusal};
 use crate::identity::{Principal, RunAs};
@@ -99,6 +100,14 @@ impl CallOptions {
         let facts = Facts { identity, step: self.step.take(), key: self.key.take() };
         let plain = facts.identity.is_none() && facts.step.is_none() && facts.key.is_none();
         (!plain).then(|| Arc::new(facts))
+    }
+}
+
+impl Drop for CallOptions {
+    /// What third parties gave may panic when it is dropped; the call's result stands.
+    fn drop(&mut self) {
+        let given = (self.sink.take(), self.emitter.take(), self.meter.take());
+        let _ = caught(|| drop(given));
     }
 }
 

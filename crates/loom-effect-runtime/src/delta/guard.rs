@@ -1,6 +1,6 @@
 //! Guards that judge live text before it is delivered, and meters that count it.
 
-use super::{DeltaKind, DeltaKinds};
+use super::{DeltaKind, DeltaKinds, Lane};
 use crate::call::CallInfo;
 use crate::error::Violation;
 
@@ -26,7 +26,7 @@ pub trait DeltaForm: Send + Sync {
     ///
     /// # Panics
     /// A panic severs the stream.
-    fn guard(&self, call: &CallInfo, kind: DeltaKind) -> Box<dyn DeltaGuard>;
+    fn guard(&self, call: &CallInfo, lane: Lane) -> Box<dyn DeltaGuard>;
 }
 
 /// A transducer over the text of one lane of one attempt.
@@ -59,6 +59,12 @@ impl Outlet<'_> {
     /// Passes text on. A violation further down is sticky: the stream is severed whatever this guard answers.
     pub fn pass(&mut self, text: &str) {
         super::lane::run(self.rest, self.tail.by_ref(), text);
+    }
+}
+
+impl std::fmt::Debug for Outlet<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outlet").field("guards_behind", &self.rest.len()).finish_non_exhaustive()
     }
 }
 

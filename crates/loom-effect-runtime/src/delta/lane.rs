@@ -3,7 +3,7 @@
 use super::Lane;
 use super::guard::{DeltaGuard, Outlet, Tail, Verdict};
 use crate::call::CallInfo;
-use crate::caught::caught;
+use crate::caught::{Contained, caught};
 use crate::error::Violation;
 use crate::runtime::RuntimeInner;
 
@@ -11,7 +11,7 @@ use crate::runtime::RuntimeInner;
 pub const LANES_MAX: usize = 64;
 
 /// One guard of one lane.
-pub(super) struct Guarded(Box<dyn DeltaGuard>);
+pub(super) struct Guarded(Contained<Box<dyn DeltaGuard>>);
 
 /// The lanes of one attempt: the one last written to apart, so that a single lane needs no list.
 #[derive(Default)]
@@ -41,15 +41,10 @@ impl Lanes {
 
     /// Makes `lane` the current one if it is open already.
     pub(super) fn recall(&mut self, lane: Lane) -> bool {
-        match self.others.iter_mut().find(|open| open.lane == lane) {
-            Some(other) => {
-                if let Some(current) = &mut self.current {
-                    std::mem::swap(current, other);
-                }
-                true
-            }
-            None => false,
-        }
+        let Some(at) = self.others.iter().position(|open| open.lane == lane) else { return false };
+        let recalled = self.others.swap_remove(at);
+        self.others.extend(self.current.replace(recalled));
+        true
     }
 
     /// Opens `lane` with fresh guards and makes it current. Every inspector whose registered form covers the kind
@@ -72,9 +67,9 @@ impl Lanes {
             if !runtime.coverage.covers(at, lane.kind()) {
                 continue;
             }
-            let made = caught(|| inspector.delta_form().map(|form| form.guard(info, lane.kind())));
+            let made = caught(|| inspector.delta_form().map(|form| form.guard(info, lane)));
             match made {
-                Ok(Some(guard)) => guards.push(Guarded(guard)),
+                Ok(Some(guard)) => guards.push(Guarded(Contained::new(guard))),
                 Ok(None) => return Err(Violation::safety("guard.missing")),
                 Err(_) => return Err(Violation::safety("guard.panicked")),
             }
@@ -115,7 +110,10 @@ pub(super) fn run(guards: &mut [Guarded], mut tail: Tail<'_>, text: &str) {
         match rest.split_first_mut() {
             None => return tail.sinks.deliver(text),
             Some((first, behind)) => {
-                let verdict = first.0.push(text, &mut Outlet { rest: behind, tail: tail.by_ref() });
+                let Some(guard) = first.0.get_mut() else {
+                    return tail.sever(Violation::safety("guard.missing"));
+                };
+                let verdict = guard.push(text, &mut Outlet { rest: behind, tail: tail.by_ref() });
                 match verdict {
                     Verdict::Pass => {}
                     Verdict::Done => return,
@@ -134,7 +132,8 @@ pub(super) fn finish(guards: &mut [Guarded], mut tail: Tail<'_>) {
         if tail.severed.is_some() {
             return;
         }
-        let finished = first.0.finish(&mut Outlet { rest: behind, tail: tail.by_ref() });
+        let Some(guard) = first.0.get_mut() else { return tail.sever(Violation::safety("guard.missing")) };
+        let finished = guard.finish(&mut Outlet { rest: behind, tail: tail.by_ref() });
         if let Err(violation) = finished {
             return tail.sever(violation);
         }

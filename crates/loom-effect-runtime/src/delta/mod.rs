@@ -89,17 +89,18 @@ impl EffectDelta<'_> {
     /// A copy that outlives the delivery. Tainted as the delta was.
     #[must_use]
     pub fn to_owned(&self) -> OwnedDelta {
+        let text = self.text().to_owned();
         match *self {
-            Self::Text { text, lane } => OwnedDelta::Text { text: text.to_owned(), lane },
-            Self::Reasoning { text, lane } => OwnedDelta::Reasoning { text: text.to_owned(), lane },
-            Self::ToolArguments { text, lane } => OwnedDelta::ToolArguments { text: text.to_owned(), lane },
-            Self::Reset { attempt, .. } => OwnedDelta::Reset { attempt },
-            Self::Done { usage, .. } => OwnedDelta::Done { usage },
+            Self::Text { lane, .. } => OwnedDelta::Text { text, lane },
+            Self::Reasoning { lane, .. } => OwnedDelta::Reasoning { text, lane },
+            Self::ToolArguments { lane, .. } => OwnedDelta::ToolArguments { text, lane },
+            Self::Reset { attempt, .. } => OwnedDelta::Reset { attempt, text },
+            Self::Done { usage, .. } => OwnedDelta::Done { usage, text },
         }
     }
 }
 
-/// A delta that was kept. Tainted as it was.
+/// A delta that was kept. Tainted as it was; its serde form is the delta's own.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub enum OwnedDelta {
@@ -132,11 +133,35 @@ pub enum OwnedDelta {
     Reset {
         /// The attempt that begins, from 2.
         attempt: u32,
+        /// The empty text, with the call's origin.
+        text: Tainted<String>,
     },
     /// The call succeeded.
     #[non_exhaustive]
     Done {
         /// As the provider reported it.
         usage: Option<Usage>,
+        /// The empty text, with the call's origin.
+        text: Tainted<String>,
     },
+}
+
+impl OwnedDelta {
+    /// The delta as it was delivered.
+    #[must_use]
+    pub fn as_delta(&self) -> EffectDelta<'_> {
+        match self {
+            Self::Text { text, lane } => EffectDelta::Text { text: text.as_tainted_str(), lane: *lane },
+            Self::Reasoning { text, lane } => {
+                EffectDelta::Reasoning { text: text.as_tainted_str(), lane: *lane }
+            }
+            Self::ToolArguments { text, lane } => {
+                EffectDelta::ToolArguments { text: text.as_tainted_str(), lane: *lane }
+            }
+            Self::Reset { attempt, text } => {
+                EffectDelta::Reset { attempt: *attempt, text: text.as_tainted_str() }
+            }
+            Self::Done { usage, text } => EffectDelta::Done { usage: *usage, text: text.as_tainted_str() },
+        }
+    }
 }

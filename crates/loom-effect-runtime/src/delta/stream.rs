@@ -11,7 +11,7 @@ use super::guard::{Deliver, Meter, MeterForm, Tail};
 use super::lane::{Lanes, finish, run};
 use super::{DeltaKind, DeltaKinds, DeltaSink, EffectDelta, Lane, LiveHash, Usage};
 use crate::call::{Call, CallInfo, CallRef, CallTag};
-use crate::caught::caught;
+use crate::caught::{Contained, caught};
 use crate::error::Violation;
 use crate::signal::Signals;
 use crate::warning::Warning;
@@ -32,8 +32,8 @@ struct Out {
     sinks: Sinks,
     hash: LiveHash,
     hashed: bool,
-    /// Text reached a sink in this attempt.
-    shown: Cell<bool>,
+    /// Text left the last guard in this attempt.
+    streamed: bool,
     /// Any delta reached a sink in this attempt.
     delivered: Cell<bool>,
     ever_delivered: bool,
@@ -47,10 +47,8 @@ type Sinks = [Option<(Contained<Arc<dyn DeltaSink>>, DeltaKinds)>; 2];
 /// What an attempt's stream came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamFacts {
-    /// Text reached a sink in this attempt.
-    pub(crate) delivered: bool,
-    /// The effect marked the end of a stream that a sink follows.
-    pub(crate) ended: bool,
+    /// Text left the guards, or the effect marked the end of its stream, and a sink follows the call.
+    pub(crate) streamed: bool,
     /// The hash of the live text, where a sink saw any.
     pub(crate) live: Option<u64>,
 }
@@ -73,14 +71,18 @@ impl Stream {
             Some((sink, wanted))
         });
         let wanted = sinks.iter().flatten().fold(DeltaKinds::NONE, |all, (_, kinds)| all | *kinds);
-        if let Some(blind) = rt.coverage.blinded(wanted) {
-            rt.warn(&Warning::StreamingDisabled { middleware: blind, tool: info.tool() });
-        }
         let seen = rt.coverage.kinds();
+        if let Some(middleware) = rt.coverage.blinded(wanted) {
+            let tool = info.tool();
+            rt.warn(&match (wanted & seen).is_empty() {
+                true => Warning::StreamingDisabled { middleware, tool },
+                false => Warning::KindsWithheld { middleware, tool },
+            });
+        }
         let sinks = sinks.map(|sink| {
             let (sink, kinds) = sink?;
             let kinds = kinds & seen;
-            (!kinds.is_empty()).then_some((sink, kinds))
+            (!kinds.is_empty()).then_some((Contained::new(sink), kinds))
         });
         let hashed = sinks.iter().flatten().any(|(_, kinds)| kinds.has(DeltaKind::Text));
         let out = Out {
@@ -90,7 +92,7 @@ impl Stream {
             sinks,
             hash: LiveHash::new(),
             hashed,
-            shown: Cell::new(false),
+            streamed: false,
             delivered: Cell::new(false),
             ever_delivered: false,
             ended: false,
@@ -125,7 +127,7 @@ impl Stream {
         self.out.hash = LiveHash::new();
         self.out.tag.attempt = room;
         self.out.ever_delivered |= self.out.delivered.replace(false);
-        self.out.shown.set(false);
+        self.out.streamed = false;
         self.out.ended = false;
         self.out.usage = None;
         let out = &self.out;
@@ -135,7 +137,7 @@ impl Stream {
             if cut.is_cut() || signals.is_aborted() {
                 return;
             }
-            out.deliver(&**sink, &call, &delta);
+            out.deliver(sink, &call, &delta);
         }
     }
 
@@ -168,11 +170,8 @@ impl Stream {
             self.out.guarded(open.lane, cut, signals, |tail| finish(&mut open.guards, tail))?;
         }
         let out = &self.out;
-        Ok(StreamFacts {
-            delivered: out.shown.get(),
-            ended: out.ended && out.sinks.iter().any(Option::is_some),
-            live: (out.hashed && (out.shown.get() || out.ended)).then(|| out.hash.finish()),
-        })
+        let streamed = (out.streamed || out.ended) && out.sinks.iter().any(Option::is_some);
+        Ok(StreamFacts { streamed, live: (out.hashed && streamed).then(|| out.hash.finish()) })
     }
 
     /// Marks the end of the effect's stream.
@@ -189,12 +188,18 @@ impl Stream {
         self.out.ever_delivered || self.out.delivered.get()
     }
 
+    /// Gives up what third parties gave: nothing outlives the call, whoever still holds a handle.
+    pub(super) fn let_go(&mut self) -> impl Sized + use<> {
+        let sinks = std::mem::take(&mut self.out.sinks);
+        (std::mem::take(&mut self.meters), std::mem::take(&mut self.lanes), sinks)
+    }
+
     /// Tells the per-call sink alone that the call succeeded.
     pub(super) fn done(&mut self, usage: Option<Usage>) {
         let out = &self.out;
         if let [Some((sink, _)), _] = &out.sinks {
             let delta = EffectDelta::Done { usage, text: TaintedStr::new("", &out.origins) };
-            out.deliver(&**sink, &CallRef(&out.tag), &delta);
+            out.deliver(sink, &CallRef(&out.tag), &delta);
         }
     }
 
@@ -227,7 +232,7 @@ impl Out {
         signals: &Signals,
         judge: impl FnOnce(Tail<'_>),
     ) -> Result<(), Violation> {
-        let mut sinks = Sinks { out: self, lane, cut, signals };
+        let mut sinks = Delivery { out: self, lane, cut, signals };
         let mut severed = None;
         let judged = caught(|| judge(Tail { sinks: &mut sinks, severed: &mut severed }));
         match (judged, severed) {
@@ -239,19 +244,22 @@ impl Out {
 }
 
 /// The end of the guard chain: the live-text hash and the sinks.
-struct Sinks<'a, 'b> {
+struct Delivery<'a, 'b> {
     out: &'a mut Out,
     lane: Lane,
     cut: &'a Cut<'b>,
     signals: &'a Signals,
 }
 
-impl Deliver for Sinks<'_, '_> {
+impl Deliver for Delivery<'_, '_> {
     #[inline]
     fn deliver(&mut self, text: &str) {
         let (kind, lane) = (self.lane.kind(), self.lane);
         if self.out.hashed && lane.is_live_text() {
             self.out.hash.update(text);
+        }
+        if kind == DeltaKind::Text {
+            self.out.streamed = true;
         }
         let out = &*self.out;
         let text = TaintedStr::new(text, &out.origins);
@@ -269,10 +277,7 @@ impl Deliver for Sinks<'_, '_> {
                 return;
             }
             out.delivered.set(true);
-            if kind == DeltaKind::Text {
-                out.shown.set(true);
-            }
-            out.deliver(&**sink, &call, &delta);
+            out.deliver(sink, &call, &delta);
         }
     }
 }
@@ -280,7 +285,8 @@ impl Deliver for Sinks<'_, '_> {
 impl Out {
     /// One delivery. A panic of the sink is reported once a call and hurts nobody else (spec row D6).
     #[inline(always)]
-    fn deliver(&self, sink: &dyn DeltaSink, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
+    fn deliver(&self, sink: &Contained<Arc<dyn DeltaSink>>, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
+        let Some(sink) = sink.get() else { return };
         if caught(|| sink.deliver(call, delta)).is_err() {
             self.report_sink();
         }

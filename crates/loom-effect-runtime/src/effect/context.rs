@@ -1,9 +1,12 @@
 //! What an effect is given beside its input.
 
+use std::time::Duration;
+
+use futures::future::BoxFuture;
 use loom_classify::{Origins, Tainted};
 use serde_json::Value;
 
-use crate::call::{CallInfo, CallKey};
+use crate::call::{CallInfo, CallKey, Seam};
 use crate::delta::{Deltas, Usage};
 use crate::path::Live;
 use crate::signal::Signals;
@@ -51,7 +54,8 @@ impl EffectContext<'_> {
         self.live.channel(self.room).handle(self.room)
     }
 
-    /// Reports the provider's usage; for effects that do not stream. The last report of an attempt stands.
+    /// Reports the provider's usage; for effects that do not stream. The last report of an attempt stands, and what
+    /// [`Deltas::end`] says stands before it.
     pub fn usage(&self, usage: Usage) {
         self.live.report_usage(usage);
     }
@@ -59,7 +63,9 @@ impl EffectContext<'_> {
     /// Emits a domain event. It joins the step's own append on the durable path, and is dropped by construction on
     /// the transient one (spec row T1).
     pub fn emit(&self, kind: &str, payload: Value) {
-        if let Some(emitter) = self.live.call.options().and_then(|options| options.emitter.as_deref()) {
+        if self.call().seam() == Seam::Durable
+            && let Some(emitter) = self.live.call.options().and_then(|options| options.emitter.as_deref())
+        {
             emitter.emit(kind, payload);
         }
     }
@@ -74,6 +80,12 @@ impl EffectContext<'_> {
     #[must_use]
     pub fn taint<T>(&self, value: T) -> Tainted<T> {
         Tainted::new(value, self.origins())
+    }
+
+    /// A future that is ready after `duration` on the runtime's clock, or `None` where there is no timer.
+    #[must_use]
+    pub fn sleep(&self, duration: Duration) -> Option<BoxFuture<'static, ()>> {
+        self.live.call.sleep(duration)
     }
 
     /// Unix time in milliseconds, from the runtime's clock.

@@ -1,13 +1,11 @@
 //! An effect without its types: what the registry holds.
 
 use std::any::{Any, TypeId};
-use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{Effect, EffectContext, EffectMode};
+use super::{Effect, EffectContext};
 use crate::data::{Data, Input, Output, ViewError, parse};
-use crate::delta::DeltaSink;
 use crate::error::CallError;
 use crate::names::ErrorName;
 
@@ -34,14 +32,6 @@ pub(crate) trait DynEffect: Send + Sync {
     fn coerce(&self, input: &Input) -> Result<Option<Box<Input>>, ViewError>;
 
     fn new_place(&self) -> Box<Output>;
-
-    fn input_type(&self) -> TypeId;
-    fn output_type(&self) -> TypeId;
-    fn sink(&self) -> Option<Arc<dyn DeltaSink>>;
-    fn mode(&self) -> Option<EffectMode>;
-    fn repeatable(&self) -> bool;
-    fn origin_kind(&self) -> &str;
-    fn input_schema(&self) -> Option<serde_json::Value>;
 }
 
 /// The adapter from the typed form.
@@ -86,34 +76,6 @@ impl<E: Effect> DynEffect for Erased<E> {
 
     fn new_place(&self) -> Box<Output> {
         Box::new(Output::<Option<E::Output>>::empty())
-    }
-
-    fn input_type(&self) -> TypeId {
-        TypeId::of::<E::Input>()
-    }
-
-    fn output_type(&self) -> TypeId {
-        TypeId::of::<E::Output>()
-    }
-
-    fn sink(&self) -> Option<Arc<dyn DeltaSink>> {
-        self.0.delta_sink()
-    }
-
-    fn mode(&self) -> Option<EffectMode> {
-        self.0.mode()
-    }
-
-    fn repeatable(&self) -> bool {
-        self.0.repeatable()
-    }
-
-    fn origin_kind(&self) -> &str {
-        self.0.origin_kind()
-    }
-
-    fn input_schema(&self) -> Option<serde_json::Value> {
-        self.0.input_schema()
     }
 }
 

@@ -98,7 +98,8 @@ impl CallError {
         }
     }
 
-    /// The refusal, when a hook, the authorizer or the request guard refused the call.
+    /// The refusal, when a hook or the authorizer refused the call. The request guard and the mode check refuse by name
+    /// alone: see [`CallError::is_refusal`].
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
         match &*self.0 {

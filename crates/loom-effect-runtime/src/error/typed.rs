@@ -39,6 +39,7 @@ impl fmt::Display for FailureChannel {
 /// A failure that a caller handles by its channel; it survives the journal with its payload (spec rows T2, T4).
 ///
 /// The payload is for programs: the message never prints it.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypedFailure {
     /// What kind of failure it is.

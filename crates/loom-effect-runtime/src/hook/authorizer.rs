@@ -6,7 +6,7 @@ use super::{Step, WAIT_DEADLINE_DEFAULT, Waiting, undecided};
 use crate::call::Call;
 use crate::data::Input;
 use crate::error::Refusal;
-use crate::identity::RunAs;
+use crate::identity::Identity;
 use crate::names::ErrorName;
 
 /// Decides whether an identity may make a call (spec row T6).
@@ -25,10 +25,14 @@ pub trait Authorizer: Send + Sync + 'static {
         undecided(ErrorName::CapabilityDenied)
     }
 
-    /// Decides whether the caller may act as another execution. Asked before `authorize`, where a call says
-    /// [`run_as`](crate::CallBuilder::run_as). Nobody may, unless this says so.
-    fn may_act_as(&self, _call: &Call, _run_as: &RunAs) -> Result<(), Refusal> {
-        Err(Refusal::new(ErrorName::CapabilityInvokeDenied, "run_as"))
+    /// Decides whether `caller` may ask as [`Call::identity`](crate::CallInfo::identity), which is another. Asked before
+    /// `authorize`, where a call says [`run_as`](crate::CallBuilder::run_as) or
+    /// [`principal`](crate::CallBuilder::principal). Nobody may, unless this says so.
+    ///
+    /// # Errors
+    /// The refusal, by default `CapabilityInvokeDeniedError`.
+    fn may_act_as(&self, _call: &Call, _caller: &Identity) -> Result<(), Refusal> {
+        Err(Refusal::new(ErrorName::CapabilityInvokeDenied, "act_as_another"))
     }
 
     /// How long a waiting decision may take.
@@ -45,7 +49,7 @@ impl Authorizer for AllowAll {
         Step::Go
     }
 
-    fn may_act_as(&self, _call: &Call, _run_as: &RunAs) -> Result<(), Refusal> {
+    fn may_act_as(&self, _call: &Call, _caller: &Identity) -> Result<(), Refusal> {
         Ok(())
     }
 }

@@ -10,8 +10,20 @@ use crate::data::{Input, Output};
 use crate::delta::DeltaForm;
 use crate::error::CallError;
 
+macro_rules! named_debug {
+    ($adapter:ident) => {
+        impl<F> std::fmt::Debug for $adapter<F> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($adapter), "({})"), self.0)
+            }
+        }
+    };
+}
+
 /// A `before` hook made of a closure.
 pub struct BeforeFn<F>(&'static str, F);
+
+named_debug!(BeforeFn);
 
 /// Makes a [`Middleware`] of a closure that decides before the effect runs.
 pub fn before<F>(name: &'static str, hook: F) -> BeforeFn<F>
@@ -33,6 +45,8 @@ impl<F: Fn(&Call, &Input) -> Step + Send + Sync + 'static> Middleware for Before
 
 /// A waiting `before` hook made of a closure.
 pub struct BeforeWaitFn<F>(&'static str, F);
+
+named_debug!(BeforeWaitFn);
 
 /// Makes a [`Middleware`] of a closure that waits before the effect runs.
 pub fn before_wait<F>(name: &'static str, hook: F) -> BeforeWaitFn<F>
@@ -61,6 +75,8 @@ impl<F: for<'a> Fn(&'a Call, &'a Input) -> Waiting<'a> + Send + Sync + 'static> 
 /// An `after` hook made of a closure.
 pub struct AfterFn<F>(&'static str, F);
 
+named_debug!(AfterFn);
+
 /// Makes a [`Middleware`] of a closure that hears of outcomes.
 pub fn after<F>(name: &'static str, hook: F) -> AfterFn<F>
 where
@@ -81,6 +97,8 @@ impl<F: Fn(&Call, &Outcome<'_>) + Send + Sync + 'static> Middleware for AfterFn<
 
 /// An input rewriter made of a closure.
 pub struct RewriteFn<F>(&'static str, F);
+
+named_debug!(RewriteFn);
 
 /// Makes an [`InputMiddleware`] of a closure.
 pub fn rewrite<F>(name: &'static str, hook: F) -> RewriteFn<F>
@@ -105,6 +123,12 @@ pub struct InspectFn<F> {
     name: &'static str,
     hook: F,
     form: Option<Arc<dyn DeltaForm>>,
+}
+
+impl<F> std::fmt::Debug for InspectFn<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "InspectFn({})", self.name)
+    }
 }
 
 /// Makes an [`OutputMiddleware`] of a closure. `form` is said aloud: `None` blinds the streams of the runtime.
@@ -132,6 +156,8 @@ impl<F: Fn(&Call, &mut Output) -> Step + Send + Sync + 'static> OutputMiddleware
 /// An around made of a closure.
 pub struct AroundFn<F>(&'static str, F);
 
+named_debug!(AroundFn);
+
 /// Makes an [`Around`] of a closure.
 pub fn around<F>(name: &'static str, hook: F) -> AroundFn<F>
 where
@@ -155,6 +181,12 @@ where
 
 /// An authorizer made of a closure.
 pub struct AuthorizeFn<F>(F);
+
+impl<F> std::fmt::Debug for AuthorizeFn<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AuthorizeFn")
+    }
+}
 
 /// Makes an [`Authorizer`] of a closure. Nobody may act as another.
 pub fn authorize<F>(decide: F) -> AuthorizeFn<F>

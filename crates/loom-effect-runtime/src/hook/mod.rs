@@ -6,6 +6,7 @@
 mod around;
 mod authorizer;
 mod closures;
+mod forward;
 mod middleware;
 
 use std::time::Duration;

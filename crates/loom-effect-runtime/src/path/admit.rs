@@ -66,10 +66,8 @@ pub(super) fn authorize(live: &Live, input: &Input) -> Result<Option<Proof>, Cal
     let authorizer = &live.runtime().authorizer;
     let call = &live.call;
     let identity = call.identity();
-    if call.acts_as_another()
-        && let Some(run_as) = identity.run_as()
-    {
-        authorizer.may_act_as(call, run_as)?;
+    if call.acts_as_another() {
+        authorizer.may_act_as(call, call.caller_identity())?;
     }
     if let Some(delegation) = identity.principal().delegation()
         && !delegation.covers(call.tool())

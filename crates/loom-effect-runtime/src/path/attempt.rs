@@ -1,6 +1,6 @@
 //! One attempt: execute, inspect, finish the guards, compare the live text.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::task::Poll;
 
 use super::Live;

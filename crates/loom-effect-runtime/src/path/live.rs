@@ -168,7 +168,7 @@ impl Live {
     }
 
     pub(super) fn settle_stream(&self, facts: StreamFacts, checked: bool) {
-        self.streamed.store(facts.delivered || facts.ended, Ordering::Relaxed);
+        self.streamed.store(facts.streamed, Ordering::Relaxed);
         self.checked.store(checked, Ordering::Relaxed);
     }
 

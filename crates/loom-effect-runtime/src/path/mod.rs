@@ -102,17 +102,15 @@ impl Path {
         }
     }
 
-    /// Tells the `after` hooks, settles, and sends `done`.
+    /// Tells the `after` hooks, settles, and sends `done`. `result` is the caller's: output taken and parsed.
     #[inline]
-    pub(crate) fn conclude(&self, live: &Live, result: &Result<(), CallError>) -> CallReport {
+    pub(crate) fn conclude<O>(&self, live: &Live, result: &Result<O, CallError>) -> CallReport {
         live.leave();
         let report = live.report(result.is_ok());
         if self.admitted > 0 {
             after(live, self.admitted, &Outcome { error: result.as_ref().err(), report });
         }
-        if report.streamed {
-            live.done();
-        }
+        live.settle(report.streamed);
         report
     }
 

@@ -1,6 +1,6 @@
 //! The rooms of a call that has arounds: attempts and kept outputs, one after the other.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 

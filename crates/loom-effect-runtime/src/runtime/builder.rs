@@ -1,7 +1,6 @@
 //! Building a runtime.
 
 use std::collections::HashMap;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,16 +14,21 @@ use crate::hook::{AllowAll, Around, Authorizer, InputMiddleware, Middleware, Out
 use crate::identity::Identity;
 use crate::warning::Warning;
 
-/// The longest id of a tool, step or execution, in bytes.
+/// The longest id of a tool, in bytes.
 pub const ID_BYTES_MAX: usize = 128;
 
 /// State of a builder that nobody has said yet who may call for.
 #[derive(Debug)]
-pub enum NeedsAuthorizer {}
+pub struct NeedsAuthorizer(());
 
 /// State of a builder that can build.
-#[derive(Debug)]
-pub enum Ready {}
+pub struct Ready(Box<dyn Authorizer>);
+
+impl std::fmt::Debug for Ready {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ready")
+    }
+}
 
 /// A runtime cannot be built so.
 #[non_exhaustive]
@@ -56,8 +60,12 @@ pub enum BuildError {
 /// Collects effects and hooks; hooks of one kind run in the order they are added.
 #[must_use]
 pub struct RuntimeBuilder<State> {
+    state: State,
+    parts: Parts,
+}
+
+struct Parts {
     tools: Vec<ToolEntry>,
-    authorizer: Option<Box<dyn Authorizer>>,
     rewriters: Vec<Box<dyn InputMiddleware>>,
     middlewares: Vec<Box<dyn Middleware>>,
     inspectors: Vec<Box<dyn OutputMiddleware>>,
@@ -66,14 +74,12 @@ pub struct RuntimeBuilder<State> {
     clock: Arc<dyn Clock>,
     on_warn: OnWarn,
     failure: Option<BuildError>,
-    state: PhantomData<State>,
 }
 
 impl RuntimeBuilder<NeedsAuthorizer> {
     pub(super) fn new() -> Self {
-        Self {
+        let parts = Parts {
             tools: Vec::new(),
-            authorizer: None,
             rewriters: Vec::new(),
             middlewares: Vec::new(),
             inspectors: Vec::new(),
@@ -82,34 +88,18 @@ impl RuntimeBuilder<NeedsAuthorizer> {
             clock: Arc::new(TokioClock),
             on_warn: Arc::new(|warning: &Warning<'_>| tracing::warn!("{warning}")),
             failure: None,
-            state: PhantomData,
-        }
+        };
+        Self { state: NeedsAuthorizer(()), parts }
     }
 
     /// Says who may call.
     pub fn authorizer(self, authorizer: impl Authorizer) -> RuntimeBuilder<Ready> {
-        self.ready(Box::new(authorizer))
+        RuntimeBuilder { state: Ready(Box::new(authorizer)), parts: self.parts }
     }
 
     /// Says aloud that every call is allowed.
     pub fn allow_all_calls(self) -> RuntimeBuilder<Ready> {
-        self.ready(Box::new(AllowAll))
-    }
-
-    fn ready(self, authorizer: Box<dyn Authorizer>) -> RuntimeBuilder<Ready> {
-        RuntimeBuilder {
-            tools: self.tools,
-            authorizer: Some(authorizer),
-            rewriters: self.rewriters,
-            middlewares: self.middlewares,
-            inspectors: self.inspectors,
-            arounds: self.arounds,
-            limits: self.limits,
-            clock: self.clock,
-            on_warn: self.on_warn,
-            failure: self.failure,
-            state: PhantomData,
-        }
+        self.authorizer(AllowAll)
     }
 }
 
@@ -117,7 +107,7 @@ impl<State> RuntimeBuilder<State> {
     /// Registers an effect under its own id.
     pub fn effect(mut self, effect: impl Effect) -> Self {
         match caught(|| ToolEntry::new(effect)) {
-            Ok(entry) => self.tools.push(entry),
+            Ok(entry) => self.parts.tools.push(entry),
             Err(_) => self.fail(BuildError::Panicked { what: "effect" }),
         }
         self
@@ -125,48 +115,48 @@ impl<State> RuntimeBuilder<State> {
 
     /// Adds a rewriter of input.
     pub fn input_middleware(mut self, middleware: impl InputMiddleware) -> Self {
-        self.rewriters.push(Box::new(middleware));
+        self.parts.rewriters.push(Box::new(middleware));
         self
     }
 
     /// Adds pass-through middleware.
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        self.middlewares.push(Box::new(middleware));
+        self.parts.middlewares.push(Box::new(middleware));
         self
     }
 
     /// Adds an inspector of output. Its delta form is asked for when the runtime is built.
     pub fn output_middleware(mut self, middleware: impl OutputMiddleware) -> Self {
-        self.inspectors.push(Box::new(middleware));
+        self.parts.inspectors.push(Box::new(middleware));
         self
     }
 
     /// Adds an around; the first added is the outermost.
     pub fn around(mut self, around: impl Around) -> Self {
-        self.arounds.push(Box::new(around));
+        self.parts.arounds.push(Box::new(around));
         self
     }
 
     /// Bounds of a request: by default 8 MiB and 128 levels.
     pub fn request_limits(mut self, limits: RequestLimits) -> Self {
-        self.limits = limits;
+        self.parts.limits = limits;
         self
     }
 
     /// Where time comes from: by default the system's clock and tokio's timer.
     pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
+        self.parts.clock = Arc::new(clock);
         self
     }
 
     /// Where warnings go: by default `tracing::warn!`. What it does cannot hurt a call.
     pub fn on_warn(mut self, on_warn: impl Fn(&Warning<'_>) + Send + Sync + 'static) -> Self {
-        self.on_warn = Arc::new(on_warn);
+        self.parts.on_warn = Arc::new(on_warn);
         self
     }
 
     fn fail(&mut self, failure: BuildError) {
-        self.failure.get_or_insert(failure);
+        self.parts.failure.get_or_insert(failure);
     }
 }
 
@@ -177,32 +167,34 @@ impl RuntimeBuilder<Ready> {
     /// [`BuildError`], when ids clash or are no ids, or something panicked when it was asked about itself.
     pub fn build(self) -> Result<EffectRuntime, BuildError> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        if let Some(failure) = self.failure {
+        let Self { state: Ready(authorizer), parts } = self;
+        if let Some(failure) = parts.failure {
             return Err(failure);
         }
-        let by_id = index(&self.tools)?;
+        let by_id = index(&parts.tools)?;
         let names = HookNames {
-            rewriters: names(&self.rewriters, |hook| hook.name().to_owned())?,
-            middlewares: names(&self.middlewares, |hook| hook.name().to_owned())?,
-            inspectors: names(&self.inspectors, |hook| hook.name().to_owned())?,
+            rewriters: names(&parts.rewriters, |hook| hook.name().to_owned())?,
+            middlewares: names(&parts.middlewares, |hook| hook.name().to_owned())?,
+            inspectors: names(&parts.inspectors, |hook| hook.name().to_owned())?,
         };
-        let metered = metered(&self.middlewares)?;
-        let coverage = Coverage::of(&self.inspectors, &names.inspectors);
+        let metered = metered(&parts.middlewares)?;
+        let coverage = Coverage::of(&parts.inspectors, &names.inspectors)
+            .map_err(|_| BuildError::Panicked { what: "output middleware" })?;
         let inner = RuntimeInner {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            tools: self.tools.into(),
+            tools: parts.tools.into(),
             by_id,
-            authorizer: self.authorizer.unwrap_or_else(|| Box::new(crate::hook::authorize(deny_all))),
-            rewriters: self.rewriters.into(),
-            middlewares: self.middlewares.into(),
+            authorizer,
+            rewriters: parts.rewriters.into(),
+            middlewares: parts.middlewares.into(),
             metered: metered.into(),
-            inspectors: self.inspectors.into(),
-            arounds: self.arounds.into(),
+            inspectors: parts.inspectors.into(),
+            arounds: parts.arounds.into(),
             names,
             coverage,
-            limits: self.limits,
-            clock: self.clock,
-            on_warn: self.on_warn,
+            limits: parts.limits,
+            clock: parts.clock,
+            on_warn: parts.on_warn,
         };
         Ok(EffectRuntime { caller: Caller::new(Arc::new(inner), Identity::default()) })
     }
@@ -210,13 +202,8 @@ impl RuntimeBuilder<Ready> {
 
 impl<State> std::fmt::Debug for RuntimeBuilder<State> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RuntimeBuilder").field("tools", &self.tools.len()).finish_non_exhaustive()
+        f.debug_struct("RuntimeBuilder").field("tools", &self.parts.tools.len()).finish_non_exhaustive()
     }
-}
-
-/// Stands where the type state makes an authorizer certain: nothing is allowed by accident.
-fn deny_all(_: &crate::Call, _: &crate::Input) -> crate::Step {
-    crate::Step::Deny(crate::Refusal::capability_denied("authorizer"))
 }
 
 fn index(tools: &[ToolEntry]) -> Result<HashMap<Arc<str>, u32>, BuildError> {

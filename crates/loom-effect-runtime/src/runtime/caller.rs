@@ -8,7 +8,7 @@ use tracing::{Instrument, Span};
 
 use super::launch::{CallBuilder, Launch};
 use super::{RuntimeInner, ToolRef};
-use crate::call::{Call, CallOptions, CallReport, DurableStep};
+use crate::call::{Call, CallOptions, CallReport};
 use crate::caught::caught;
 use crate::data::{Data, Input, Output, parse};
 use crate::error::CallError;
@@ -53,17 +53,6 @@ impl Caller {
         let tool = tool.resolve(self);
         let caller = self.clone();
         CallBuilder::new(move |options| run::<I, T::Out>(caller, tool, input, options))
-    }
-
-    /// Runs an effect as a recorded step: the durable side of the same path. `ctx.run` of the workflow crate calls
-    /// this; the journal sits around it.
-    pub fn execute<T: ToolRef<I>, I: Data>(
-        &self,
-        tool: T,
-        input: I,
-        step: DurableStep,
-    ) -> CallBuilder<impl Launch<Out = T::Out> + use<T, I>> {
-        self.invoke_transient(tool, input).durable(step)
     }
 
     #[inline]
@@ -143,6 +132,7 @@ fn start<I: Data, O: Data>(
         }
         match path.step(live, input, place) {
             Turn::Done(result) => {
+                let result = result.and_then(|()| place.take());
                 let report = path.conclude(live, &result);
                 Some((result, report))
             }
@@ -153,7 +143,7 @@ fn start<I: Data, O: Data>(
         }
     });
     match done {
-        Some((result, report)) => Started::Done(result.and_then(|()| slow.place.take()), report),
+        Some((result, report)) => Started::Done(result, report),
         None => Started::Slow(slow),
     }
 }
@@ -200,19 +190,19 @@ async fn walk<I: Data, O: Data>(slow: &mut Slow<I, O>) -> (Result<O, CallError>,
     };
     let turn = turn.take().unwrap_or_else(|| path.step(live, input, typed));
     let result = path.finish(turn, live, input, typed).await;
-    let report = path.conclude(live, &result);
-    let output = result.and_then(|()| match &other {
+    let result = result.and_then(|()| match &other {
         None => place.take(),
         Some(other) => as_json(other),
     });
-    (output, report)
+    let report = path.conclude(live, &result);
+    (result, report)
 }
 
 /// A call that was over before it began: broken options, an abort, or a bare call from inside a flow (spec row T19).
 #[inline]
 fn ended_before(live: &Live, inside_flow: bool) -> Option<CallError> {
     let Some(options) = live.call.options() else { return inside_flow.then(bare_inside_flow) };
-    if inside_flow && !options.in_execution {
+    if inside_flow && !(options.in_execution && live.call.identity().run_as().is_some()) {
         return Some(bare_inside_flow());
     }
     options.broken.clone().or_else(|| live.call.abort_reason().map(CallError::aborted))

@@ -1,6 +1,6 @@
 //! Which kinds of live text every inspector can judge: folded once, at registration.
 
-use crate::caught::caught;
+use crate::caught::{Panicked, caught};
 use crate::delta::{DeltaKind, DeltaKinds};
 use crate::hook::OutputMiddleware;
 
@@ -11,18 +11,18 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    /// Asks every inspector for its form. One that panics covers nothing.
-    pub(super) fn of(inspectors: &[Box<dyn OutputMiddleware>], names: &[String]) -> Self {
-        let forms: Vec<_> = inspectors
-            .iter()
-            .zip(names)
-            .map(|(inspector, name)| {
-                let kinds = caught(|| inspector.delta_form().map(|form| form.kinds()));
-                (name.clone(), kinds.ok().flatten().unwrap_or(DeltaKinds::NONE))
-            })
-            .collect();
+    /// Asks every inspector for its form.
+    ///
+    /// # Errors
+    /// When one panics.
+    pub(super) fn of(inspectors: &[Box<dyn OutputMiddleware>], names: &[String]) -> Result<Self, Panicked> {
+        let asked = inspectors.iter().zip(names).map(|(inspector, name)| {
+            let kinds = caught(|| inspector.delta_form().map(|form| form.kinds()))?;
+            Ok((name.clone(), kinds.unwrap_or(DeltaKinds::NONE)))
+        });
+        let forms = asked.collect::<Result<Vec<_>, _>>()?;
         let kinds = forms.iter().fold(DeltaKinds::ALL, |all, (_, kinds)| all & *kinds);
-        Self { kinds, forms }
+        Ok(Self { kinds, forms })
     }
 
     #[inline]

@@ -7,20 +7,20 @@ use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
 
-use crate::call::{CallKey, CallOptions, CallReport, DurableStep, Emitter, ResourceTotals};
+use crate::call::{CallOptions, CallReport};
 use crate::delta::{DeltaSink, EffectDelta, MeterForm, SinkFn};
 use crate::error::CallError;
 use crate::identity::{Principal, RunAs};
 use crate::signal::Signal;
 
-/// What starts a call; a stand-in for a future whose type cannot be named, without a box.
+/// What starts a call; a stand-in for a future whose type cannot be named, without a box. Nobody implements it by hand.
 pub trait Launch {
     /// What the call gives.
     type Out;
     /// The call.
     type Fut: Future<Output = (Result<Self::Out, CallError>, CallReport)> + Send;
 
-    /// Starts it.
+    #[doc(hidden)]
     fn launch(self, options: Option<Box<CallOptions>>) -> Self::Fut;
 }
 
@@ -73,8 +73,8 @@ impl<L: Launch> CallBuilder<L> {
         self
     }
 
-    /// Asks as another principal than the caller's. Without effect on a scope call: a decider cannot override whom
-    /// it runs as.
+    /// Asks as another principal than the caller's; the authorizer has to allow it. Without effect on a scope call: a
+    /// decider cannot override whom it runs as.
     pub fn principal(mut self, principal: Principal) -> Self {
         if !self.options().in_execution {
             self.options().principal = Some(principal);
@@ -90,7 +90,8 @@ impl<L: Launch> CallBuilder<L> {
         self
     }
 
-    /// Counts the call's live text with a meter of its own, after the middlewares' meters.
+    /// Counts the call's live text with a meter of its own, after the middlewares' meters. A second one replaces the
+    /// first.
     pub fn meter(mut self, meter: Arc<dyn MeterForm>) -> Self {
         self.options().meter = Some(meter);
         self
@@ -101,37 +102,7 @@ impl<L: Launch> CallBuilder<L> {
         Reported(self.launch.launch(self.options))
     }
 
-    /// Marks the call as one of an execution's decide scope (spec rows T6, T8). For a workflow engine: the caller's
-    /// identity is the execution's, and neither principal nor run-as can be overridden afterwards.
-    pub fn in_scope(mut self, key: CallKey, totals: ResourceTotals) -> Self {
-        let options = self.options();
-        options.in_execution = true;
-        options.principal = None;
-        options.run_as = None;
-        options.key = Some(key);
-        options.totals = Some(totals);
-        self
-    }
-
-    /// Marks the call as a durable step of an execution. For a workflow engine.
-    pub fn durable(mut self, step: DurableStep) -> Self {
-        let options = self.options();
-        options.in_execution = true;
-        options.principal = None;
-        options.run_as = None;
-        options.step = Some(step);
-        self
-    }
-
-    /// Where a durable step's `emit` goes, and the execution's running totals. For a workflow engine.
-    pub fn recorded_by(mut self, emitter: Arc<dyn Emitter>, totals: ResourceTotals) -> Self {
-        let options = self.options();
-        options.emitter = Some(emitter);
-        options.totals = Some(totals);
-        self
-    }
-
-    fn options(&mut self) -> &mut CallOptions {
+    pub(crate) fn options(&mut self) -> &mut CallOptions {
         self.options.get_or_insert_default()
     }
 }

@@ -3,6 +3,7 @@
 mod builder;
 mod caller;
 mod coverage;
+pub mod engine;
 mod launch;
 mod tool;
 
@@ -79,9 +80,9 @@ impl EffectRuntime {
 
     /// The JSON schema of an effect's input, where it states one.
     #[must_use]
-    pub fn input_schema(&self, id: &str) -> Option<serde_json::Value> {
+    pub fn input_schema(&self, id: &str) -> Option<&serde_json::Value> {
         let runtime = self.caller.runtime();
-        runtime.tools.get(*runtime.by_id.get(id)? as usize)?.effect.input_schema()
+        runtime.tools.get(*runtime.by_id.get(id)? as usize)?.schema.as_ref()
     }
 
     /// The runtime's clock.

@@ -22,6 +22,7 @@ pub(crate) struct ToolEntry {
     pub(crate) sink: Option<Arc<dyn DeltaSink>>,
     pub(crate) mode: Option<EffectMode>,
     pub(crate) repeatable: bool,
+    pub(crate) schema: Option<Value>,
     pub(crate) origins: Origins,
     pub(crate) input_type: TypeId,
     pub(crate) output_type: TypeId,
@@ -30,18 +31,16 @@ pub(crate) struct ToolEntry {
 impl ToolEntry {
     pub(super) fn new<E: Effect>(effect: E) -> Self {
         let id: Arc<str> = effect.id().into();
-        let transient_id = format!("transient:{id}").into();
-        let effect = Erased(effect);
-        let origins = Origins::from(TaintOrigin::new(effect.origin_kind(), &id));
         Self {
-            transient_id,
-            sink: effect.sink(),
+            transient_id: format!("transient:{id}").into(),
+            sink: effect.delta_sink(),
             mode: effect.mode(),
             repeatable: effect.repeatable(),
-            origins,
-            input_type: effect.input_type(),
-            output_type: effect.output_type(),
-            effect: Box::new(effect),
+            schema: effect.input_schema(),
+            origins: Origins::from(TaintOrigin::new(effect.origin_kind(), &id)),
+            input_type: TypeId::of::<E::Input>(),
+            output_type: TypeId::of::<E::Output>(),
+            effect: Box::new(Erased(effect)),
             id,
         }
     }
@@ -108,9 +107,18 @@ impl<I: Data> ToolRef<I> for &str {
     }
 }
 
+impl<I: Data> ToolRef<I> for &String {
+    type Out = Value;
+
+    fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
+        caller.runtime().find(self)
+    }
+}
+
 mod sealed {
     /// Kept private: resolving is the runtime's contract with itself.
     pub trait Sealed<I> {}
     impl<I, O> Sealed<I> for super::Tool<I, O> {}
     impl<I> Sealed<I> for &str {}
+    impl<I> Sealed<I> for &String {}
 }

@@ -136,8 +136,8 @@ fn a_form_that_vanishes_fails_closed() {
         fn kinds(&self) -> DeltaKinds {
             if self.0.swap(true, Ordering::SeqCst) { DeltaKinds::NONE } else { DeltaKinds::ALL }
         }
-        fn guard(&self, call: &CallInfo, kind: DeltaKind) -> Box<dyn DeltaGuard> {
-            sever_on("secret").unwrap().guard(call, kind)
+        fn guard(&self, call: &CallInfo, lane: Lane) -> Box<dyn DeltaGuard> {
+            sever_on("secret").unwrap().guard(call, lane)
         }
     }
     let plain = || EffectRuntime::builder().allow_all_calls().on_warn(|_| ());

@@ -1,5 +1,6 @@
 //! T19: inside a flow the only ways to an effect are `run` and a decide scope.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::*;
@@ -31,7 +32,7 @@ fn a_step_and_a_scope_call_are_let_through() {
     let tool = plan(&runtime);
     run(InFlow::new(async {
         let step = DurableStep::new("plan", "e1:plan");
-        caller.execute(tool, ask("x"), step).await.unwrap();
+        caller.invoke_transient(tool, ask("x")).durable(step).await.unwrap();
         let key = CallKey::decide("d", 1);
         caller.invoke_transient(tool, ask("x")).in_scope(key, ResourceTotals::default()).await.unwrap();
         let error = caller.invoke_transient(tool, ask("x")).await.unwrap_err();
@@ -81,7 +82,7 @@ fn an_effect_may_call_what_it_likes() {
     let tool = runtime.tool::<u8, bool>("calls").unwrap();
     let step = DurableStep::new("calls", "e1:calls");
     let caller = runtime.caller(Identity::execution(Principal::new("ada"), RunAs::new("flow", "e1")));
-    assert!(run(InFlow::new(async { caller.execute(tool, 1, step).await.unwrap() })));
+    assert!(run(InFlow::new(async { caller.invoke_transient(tool, 1).durable(step).await.unwrap() })));
 }
 
 /// T19: a flow that panics leaves no mark behind.

@@ -1,5 +1,6 @@
 //! T1, T6, T7: what a call runs as, what it leaves behind, and on which seam it may run.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::*;
@@ -66,19 +67,22 @@ fn a_scope_call_runs_as_the_deciding_execution() {
 fn a_step_runs_as_its_execution() {
     let (runtime, log) = seen(Scripted::new([]));
     let caller = runtime.caller(deciding());
-    let call = caller.execute(plan(&runtime), ask("x"), DurableStep::new("hydrate#2", "e1:hydrate#2"));
+    let call = caller
+        .invoke_transient(plan(&runtime), ask("x"))
+        .durable(DurableStep::new("hydrate#2", "e1:hydrate#2"));
     run(call.run_as(RunAs::new("evil", "evil")).principal(Principal::new("evil")).into_future()).unwrap();
     let facts = r#"Some("flow") e1 hydrate#2 [planner ada acme] Some("ada") Some("ada@acme") None"#;
     assert_eq!(log.lines(), [facts, facts]);
 }
 
-/// T6: a bare transient call is `transient:<label>`, by default the tool id; its principal may be given.
+/// T6: a bare transient call is `transient:<label>`, by default the tool id, and asks as its caller.
 #[test]
 fn a_bare_call_is_transient_and_labelled() {
     let (runtime, log) = seen(Scripted::new([]));
     let call = || runtime.invoke_transient(plan(&runtime), ask("x"));
     run(call().into_future()).unwrap();
-    run(call().label("mine").principal(Principal::new("ada")).into_future()).unwrap();
+    let ada = runtime.caller(Identity::new(Principal::new("ada")));
+    run(ada.invoke_transient(plan(&runtime), ask("x")).label("mine").into_future()).unwrap();
     let bare = "None transient:plan plan [anonymous] None None None";
     let mine = "None transient:mine plan [ada] None None None";
     assert_eq!(log.lines(), [bare, bare, mine, mine]);
@@ -93,8 +97,8 @@ fn acting_as_another_execution_needs_the_authorizers_word() {
             assert!(call.acts_as_another());
             Step::Go
         }
-        fn may_act_as(&self, _: &Call, run_as: &RunAs) -> Result<(), Refusal> {
-            if &*run_as.execution_id == "e1" {
+        fn may_act_as(&self, call: &Call, _: &Identity) -> Result<(), Refusal> {
+            if call.execution_id() == "e1" {
                 Ok(())
             } else {
                 Err(Refusal::new(ErrorName::CapabilityInvokeDenied, "not yours"))
@@ -178,7 +182,8 @@ fn the_mode_decides_the_seam() {
         let caller = runtime.caller(deciding());
         let call = || caller.invoke_transient(plan(&runtime), ask("x"));
         let scope = call().in_scope(CallKey::decide("d", 1), ResourceTotals::default());
-        let step = caller.execute(plan(&runtime), ask("x"), DurableStep::new("plan", "e1:plan"));
+        let step =
+            caller.invoke_transient(plan(&runtime), ask("x")).durable(DurableStep::new("plan", "e1:plan"));
         let outcomes = [run(call().into_future()), run(scope.into_future()), run(step.into_future())]
             .map(|outcome| outcome.map(drop).map_err(|error| error.name()));
         let expected = [transient, transient, durable]

@@ -1,5 +1,6 @@
 //! D12: one configured sink serves all calls, and every delivery names its call.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -119,7 +120,11 @@ fn every_delivery_names_its_call() {
     run(async {
         let totals = ResourceTotals::default();
         caller.invoke_transient(tool, ask("x")).in_scope(CallKey::decide("d", 3), totals).await.unwrap();
-        caller.execute(tool, ask("x"), DurableStep::new("step-7", "e1:step-7")).await.unwrap();
+        caller
+            .invoke_transient(tool, ask("x"))
+            .durable(DurableStep::new("step-7", "e1:step-7"))
+            .await
+            .unwrap();
         runtime.invoke_transient(tool, ask("x")).label("mine").await.unwrap();
         runtime.invoke_transient(tool, ask("x")).await.unwrap();
         runtime.invoke_transient(tool, ask("x")).await.unwrap();

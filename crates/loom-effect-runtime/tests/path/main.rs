@@ -6,6 +6,8 @@ mod aborts;
 mod around_errors;
 mod arounds;
 mod blind;
+mod drops;
+mod endings;
 mod flows;
 mod identity;
 mod interleaved;

@@ -1,5 +1,6 @@
 //! T14: the memo key: tool, canonical input, and every option that decides who may see the result.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
@@ -189,4 +190,32 @@ proptest! {
         let keys = keys.lock().unwrap();
         prop_assert_eq!(keys[0] == keys[1], a == b);
     }
+}
+
+/// T14: an input that JSON cannot write has no key, so that nothing is served for another.
+#[test]
+fn a_number_without_a_json_form_has_no_key() {
+    struct Takes;
+    impl Effect for Takes {
+        type Input = f64;
+        type Output = String;
+        fn id(&self) -> &str {
+            "takes"
+        }
+        async fn execute(&self, input: &f64, _cx: &EffectContext<'_>) -> Result<String, CallError> {
+            Ok(input.to_string())
+        }
+    }
+    let keys = Log::new();
+    let said = keys.clone();
+    let asks = before("asks", move |call, input| {
+        said.say(call.memo_key(input).is_ok());
+        Step::Go
+    });
+    let runtime = EffectRuntime::builder().allow_all_calls().middleware(asks).effect(Takes).build().unwrap();
+    let takes = runtime.tool::<f64, String>("takes").unwrap();
+    for number in [1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        run(runtime.invoke_transient(takes, number).into_future()).unwrap();
+    }
+    assert_eq!(keys.lines(), ["true", "false", "false", "false"]);
 }

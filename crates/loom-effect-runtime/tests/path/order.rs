@@ -1,5 +1,6 @@
 //! The order of the path: who may not call learns nothing; hooks see what the effect gets; `after` in reverse.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

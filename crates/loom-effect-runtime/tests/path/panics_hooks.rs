@@ -80,7 +80,7 @@ fn a_panic_in_an_authorizer_denies() {
         fn authorize(&self, _call: &Call, _input: &Input) -> Step {
             Step::Go
         }
-        fn may_act_as(&self, _call: &Call, _run_as: &RunAs) -> Result<(), Refusal> {
+        fn may_act_as(&self, _call: &Call, _caller: &Identity) -> Result<(), Refusal> {
             panic!("scripted")
         }
     }

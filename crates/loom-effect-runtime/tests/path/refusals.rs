@@ -3,6 +3,7 @@
 use futures::future::BoxFuture;
 use loom_classify::guard::RequestLimits;
 use loom_classify::{TaintOrigin, Tainted};
+use loom_effect_runtime::engine::EngineCall;
 use loom_effect_runtime::*;
 use serde_json::{Value, json};
 

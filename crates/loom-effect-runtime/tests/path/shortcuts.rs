@@ -70,8 +70,8 @@ impl DeltaForm for Waits {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, call: &CallInfo, kind: DeltaKind) -> Box<dyn DeltaGuard> {
-        crate::support::pass().unwrap().guard(call, kind)
+    fn guard(&self, call: &CallInfo, lane: Lane) -> Box<dyn DeltaGuard> {
+        crate::support::pass().unwrap().guard(call, lane)
     }
 }
 

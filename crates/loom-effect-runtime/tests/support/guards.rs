@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom_effect_runtime::{
-    CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Outlet, Verdict, Violation,
+    CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Lane, Outlet, Verdict, Violation,
 };
 
 type Make = dyn Fn(&CallInfo, DeltaKind) -> Box<dyn DeltaGuard> + Send + Sync;
@@ -19,8 +19,8 @@ impl DeltaForm for FormFn {
         self.kinds
     }
 
-    fn guard(&self, call: &CallInfo, kind: DeltaKind) -> Box<dyn DeltaGuard> {
-        (self.make)(call, kind)
+    fn guard(&self, call: &CallInfo, lane: Lane) -> Box<dyn DeltaGuard> {
+        (self.make)(call, lane.kind())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod step;
 
+use loom_effect_runtime::engine::EngineCall;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -68,7 +69,7 @@ impl Ctx {
         let place = Place::name(execution, step_id, command);
         let path = place.as_ref().map_or("", |place| place.path.as_str());
         let step = DurableStep::new(step_id, format!("{}:{path}", execution.id));
-        let call = execution.caller.execute(tool, input, step);
+        let call = execution.caller.invoke_transient(tool, input).durable(step);
         let call = call.signal(execution.signal.clone()).signal(execution.over.clone());
         StepCall::new(place, call, facts.map_or_else(|| "".into(), |facts| Arc::clone(&facts.id)))
     }

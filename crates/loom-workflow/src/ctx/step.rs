@@ -1,5 +1,6 @@
 //! A step: asked for, run or served, recorded, and given.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,6 @@
 //! One call of a decide scope.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;

@@ -195,7 +195,7 @@ impl Tools {
     pub(crate) fn of(runtime: &EffectRuntime) -> Self {
         let facts = |id: &str| ToolFacts {
             id: id.into(),
-            input_schema_hash: schema_hash(runtime.input_schema(id).as_ref()),
+            input_schema_hash: schema_hash(runtime.input_schema(id)),
             journaled: runtime.mode(id) == Some(EffectMode::Journaled),
         };
         Self(runtime.tool_ids().map(facts).collect())

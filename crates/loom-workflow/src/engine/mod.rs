@@ -135,7 +135,7 @@ impl Engine {
             ordinals: BTreeMap::new(),
             slots: BTreeMap::new(),
             asked: 0,
-            live: journal.is_empty() && access == Access::Drives,
+            live: journal.is_empty(),
             journal,
             tail: VecDeque::new(),
             outbox: Outbox::new(head.last_seq, head.bytes),

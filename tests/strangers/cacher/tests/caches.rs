@@ -2,11 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
+use loom_effect_runtime::engine::EngineCall;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use loom_effect_runtime::{
-    CallError, CallReport, Caller, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, DurableStep, Effect,
+use loom_effect_runtime::{Lane, 
+    CallError, CallReport, Caller, DeltaForm, DeltaGuard, DeltaKinds, DurableStep, Effect,
     EffectContext, EffectDelta, EffectRuntime, ErrorName, Identity, Outlet, Principal, Refusal, Step,
     Verdict, Violation, around, before, inspect,
 };
@@ -198,7 +199,7 @@ async fn a_recorded_step_is_not_served_from_the_cache() {
     let caller = bench.runtime.caller(Identity::default());
     for n in 1..=2 {
         let step = DurableStep::new("step", format!("execution:step~{n}"));
-        let output = caller.execute("count", "a".to_owned(), step).await.unwrap();
+        let output = caller.invoke_transient("count", "a".to_owned()).durable(step).await.unwrap();
         assert_eq!(output, format!("a#{n}"));
     }
 }
@@ -211,7 +212,7 @@ impl DeltaForm for Starred {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(Self)
     }
 }

@@ -3,7 +3,7 @@
 //! Written by a stranger: against the public interface of `loom_effect_runtime` alone.
 //!
 //! ```
-//! use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime};
+//! use loom_effect_runtime::{Lane, CallError, Effect, EffectContext, EffectRuntime};
 //! use std::sync::{Arc, Mutex};
 //! use stranger_redactor::Redactor;
 //!
@@ -50,7 +50,7 @@ mod rule;
 use std::sync::Arc;
 
 use loom_effect_runtime::{
-    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Outlet, Output, OutputMiddleware, Refusal,
+    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Outlet, Output, OutputMiddleware, Refusal,
     Step, Verdict, Violation,
 };
 use serde_json::Value;
@@ -122,7 +122,7 @@ impl DeltaForm for RedactorForm {
         DeltaKinds::TEXT | DeltaKinds::REASONING
     }
 
-    fn guard(&self, _call: &CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(RedactorGuard(Transducer::new(Arc::clone(&self.0))))
     }
 }

@@ -5,8 +5,8 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use loom_effect_runtime::{
-    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, Deltas, Effect, EffectContext,
+use loom_effect_runtime::{Lane, 
+    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Deltas, Effect, EffectContext,
     EffectDelta, EffectRuntime, ErrorName, Outlet, Output, Ready, RuntimeBuilder, Step, Stopped, Verdict,
     Violation, around, inspect,
 };
@@ -24,7 +24,7 @@ impl<F: Fn() -> Push + Send + Sync> DeltaForm for Form<F> {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(Guard((self.0)()))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loom_effect_runtime::{
-    AbortError, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, EffectDelta, EffectRuntime, ErrorName, Outlet,
+    AbortError, DeltaForm, DeltaGuard, DeltaKinds, EffectDelta, EffectRuntime, ErrorName, Lane, Outlet,
     Signal, Step, Usage, Verdict, Violation, inspect,
 };
 use loom_llm::{ProviderError, ProviderFault, Remedy, stream_token_budget};
@@ -23,7 +23,7 @@ impl DeltaForm for NoBad {
         DeltaKinds::ALL
     }
 
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _kind: DeltaKind) -> Box<dyn DeltaGuard> {
+    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
         Box::new(Self)
     }
 }

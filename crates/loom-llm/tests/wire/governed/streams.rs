@@ -1,5 +1,6 @@
 //! Streamed replies: when sinks hear of them, in which order, and what the reply is made of.
 
+use loom_effect_runtime::engine::EngineCall;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -202,7 +203,7 @@ async fn one_configured_sink_folds_calls_that_run_at_once() {
             tokio::spawn(async move {
                 let step = DurableStep::new(format!("step-{n}"), format!("x:step-{n}"));
                 if n % 2 == 0 {
-                    caller.execute(tool, request(), step).await
+                    caller.invoke_transient(tool, request()).durable(step).await
                 } else {
                     caller.invoke_transient(tool, request()).await
                 }
