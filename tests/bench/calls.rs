@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::future::{Future, IntoFuture};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Waker};
 use std::time::Instant;
 
 use loom_effect_runtime::{
@@ -23,8 +24,9 @@ const THREAD_CALLS: u64 = 400_000;
 pub(crate) fn all() -> Vec<Bench> {
     vec![
         Bench::new("call.bare", |count| {
+            let cx = &mut Context::from_waker(Waker::noop());
             for number in 0..count {
-                black_box(ready!(bare(black_box(number))));
+                black_box(ready!(cx, bare(black_box(number))));
             }
         }),
         typed::<Ready>("call.ready.0", 0, false),
@@ -198,9 +200,10 @@ fn typed<E: Effect<Input = u64, Output = u64> + Default>(
 }
 
 fn call_loop(caller: &Caller, tool: Tool<u64, u64>, count: u64) {
+    let cx = &mut Context::from_waker(Waker::noop());
     for number in 0..count {
-        let output = ready!(caller.invoke_transient(tool, black_box(number)).into_future());
-        assert_eq!(black_box(output).expect("the call succeeds"), number + 1);
+        let output = ready!(cx, caller.invoke_transient(tool, black_box(number)).into_future());
+        assert!(black_box(output).is_ok(), "the call succeeds");
     }
 }
 
@@ -213,10 +216,11 @@ fn json_input() -> Bench {
     let own = allocation_counter::measure(|| drop(black_box(value.clone()))).count_total;
     let mut prepared: Vec<Value> = Vec::with_capacity(PREPARED);
     Bench::new("call.ready.3.json", move |count| {
+        let cx = &mut Context::from_waker(Waker::noop());
         for _ in 0..count.div_ceil(PREPARED as u64) {
             prepared.extend((0..PREPARED).map(|_| value.clone()));
             for input in prepared.drain(..) {
-                black_box(ready!(caller.invoke_transient(tool, input).into_future()))
+                black_box(ready!(cx, caller.invoke_transient(tool, input).into_future()))
                     .expect("the call succeeds");
             }
         }

@@ -4,6 +4,7 @@ use std::future::{Future, IntoFuture};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Waker};
 
 use loom_effect_runtime::{
     Call, CallError, CallInfo, CallRef, DeltaForm, DeltaGuard, DeltaKinds, DeltaSink, Effect, EffectContext,
@@ -38,10 +39,11 @@ fn per_delta() -> Bench {
 
 /// One streamed call of so many deltas.
 fn stream(runtime: &EffectRuntime, deltas: u64) {
+    let cx = &mut Context::from_waker(Waker::noop());
     let tool: Tool<u64, u64> = runtime.tool("bench.stream").expect("the tool is registered");
     let call = runtime.invoke_transient(tool, deltas);
     let call = if deltas == 0 { call } else { call.on_delta_sink(Count::default()) };
-    black_box(ready!(call.into_future())).expect("the call succeeds");
+    black_box(ready!(cx, call.into_future())).expect("the call succeeds");
 }
 
 fn runtime(guards: usize) -> EffectRuntime {

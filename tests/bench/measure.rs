@@ -90,11 +90,8 @@ pub(crate) fn round(figure: f64) -> f64 {
 
 /// Polls a future that is ready at its first poll, where it stands: as `.await` does, without moving it.
 macro_rules! ready {
-    ($future:expr) => {
-        match std::pin::pin!($future)
-            .as_mut()
-            .poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
-        {
+    ($cx:expr, $future:expr) => {
+        match std::pin::pin!($future).as_mut().poll($cx) {
             std::task::Poll::Ready(output) => output,
             std::task::Poll::Pending => panic!("the benched future waits"),
         }

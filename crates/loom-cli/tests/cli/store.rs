@@ -1,7 +1,15 @@
 //! Journals that cannot be used: locked, full, read-only, or something else altogether.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::Command;
+
+use loom_store_sqlite::{SqliteOptions, SqliteStore};
+use loom_workflow::record::{
+    DecisionId, DecisionRecorded, Draft, ExecutionId, ExecutionStarted, FlowName, StepId, StepPath,
+};
+use loom_workflow::store::{Append, EventStore, Fence, Start};
+use serde_json::json;
 
 use crate::support::peer::Peer;
 use crate::support::{Folder, Ran, Running};
@@ -28,6 +36,47 @@ fn a_locked_journal_names_its_holder_and_loses_nothing() {
     assert_eq!(holder.finish().0.code(), Some(130));
     folder.run(&["plan", "repaint"]).ok();
     assert_eq!(folder.executions().len(), 2, "the one that found no room to write was never begun");
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_the_lock() {
+    let folder = Folder::new();
+    let held = fs::File::create(folder.path().join("loom.db.lock")).unwrap();
+    held.lock().unwrap();
+    let mut plan = Running::start(&mut folder.loom(&["plan", "repaint"]));
+    let mut told = BufReader::new(plan.child.stderr.take().unwrap()).lines();
+    assert!(told.any(|line| line.unwrap().contains("waiting for another process")));
+    plan.signal("INT");
+    assert_eq!(plan.child.wait().unwrap().code(), Some(130));
+}
+
+/// T15: a journal that other code has written is blocked, in sight, and its records stay as they were.
+#[test]
+fn a_journal_that_does_not_fit_the_code_is_blocked() {
+    let folder = Folder::new();
+    let id = ExecutionId::new("shed-1").unwrap();
+    let input = json!({"goal": "repaint", "model": "default"});
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(SqliteOptions::new(folder.db()).unwrap()).await.unwrap();
+        let mut started = ExecutionStarted::new(FlowName::new("plan").unwrap(), "1".to_owned(), input);
+        started.identity = Some(json!({"id": "loom-cli"}));
+        store.start(Start::new(id.clone(), 1, started)).await.unwrap();
+        let decision =
+            DecisionRecorded::new(DecisionId::new("outline").unwrap(), json!({"steps": ["Buy paint"]}));
+        let path = StepPath::root(&StepId::new("outline").unwrap(), 1);
+        let draft = Draft::new(2, decision).with_path(path);
+        store.append(Append::new(id, Fence::new(1, 1), vec![draft])).await.unwrap();
+    });
+    let before = folder.run(&["logs", "shed-1", "--json"]).ok();
+    assert_eq!(folder.run(&["replay", "shed-1", "--json"]).exit(5).error().0, "NondeterminismError");
+    assert_eq!(folder.executions()[0].1, "running", "a replay writes nothing");
+    let resumed = folder.run(&["plan", "repaint", "--execution-id", "shed-1", "--json"]).exit(5);
+    let (name, message) = resumed.error();
+    assert_eq!(name, "NondeterminismError");
+    assert!(message.contains("sequence 2") && message.contains("outline"), "{message}");
+    assert_eq!(folder.executions()[0].1, "blocked");
+    assert_eq!(folder.run(&["logs", "shed-1", "--json"]).ok().out, before.out);
 }
 
 /// Runs loom in a shell that limits how large a file may grow, in blocks of 512 bytes.

@@ -25,7 +25,7 @@ pub struct Outcome<'a> {
     /// The failure, if the call failed.
     pub error: Option<&'a CallError>,
     /// The facts of the call.
-    pub report: CallReport,
+    pub report: &'a CallReport,
 }
 
 impl Outcome<'_> {

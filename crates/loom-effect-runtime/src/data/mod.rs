@@ -5,7 +5,8 @@ mod output;
 
 use std::any::Any;
 
-use loom_classify::guard::{Guarded, RequestError, RequestLimits, guard_request};
+use loom_classify::Origins;
+use loom_classify::guard::{RequestError, RequestLimits, guard_request};
 use loom_classify::walk::{Visit, WalkError, walk};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,7 +49,7 @@ pub trait Payload: Any + Send + Sync + sealed::Sealed {
     fn walk(&self, visit: &mut dyn Visit) -> Result<(), WalkError>;
 
     #[doc(hidden)]
-    fn guard(&self, limits: &RequestLimits) -> Result<Guarded, RequestError>;
+    fn guard(&self, limits: &RequestLimits) -> Result<Option<Origins>, RequestError>;
 
     #[doc(hidden)]
     fn to_json(&self) -> Result<Value, ViewError>;
@@ -62,8 +63,10 @@ impl<T: Data> Payload for T {
         walk(self, visit)
     }
 
-    fn guard(&self, limits: &RequestLimits) -> Result<Guarded, RequestError> {
-        guard_request(self, limits)
+    #[inline]
+    fn guard(&self, limits: &RequestLimits) -> Result<Option<Origins>, RequestError> {
+        let guarded = guard_request(self, limits)?;
+        Ok((!guarded.fenced.is_empty()).then_some(guarded.fenced))
     }
 
     fn to_json(&self) -> Result<Value, ViewError> {

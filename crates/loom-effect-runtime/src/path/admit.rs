@@ -95,8 +95,8 @@ pub(super) async fn authorize_wait(live: &Live, input: &Input) -> Result<Proof, 
 #[inline]
 pub(super) fn guard(live: &Live, input: &Input) -> Result<(), CallError> {
     match input.payload().guard(&live.runtime().limits) {
-        Ok(guarded) if guarded.fenced.is_empty() => {}
-        Ok(guarded) => live.fence(guarded.fenced),
+        Ok(None) => {}
+        Ok(Some(fenced)) => live.fence(fenced),
         Err(error) => return Err(guard_error(error)),
     }
     let Some(mode) = live.entry().mode else { return Ok(()) };

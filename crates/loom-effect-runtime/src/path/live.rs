@@ -107,7 +107,7 @@ impl Live {
         self.open.store(true, Ordering::Relaxed);
         if room > 1 {
             self.begin_again(room)?;
-        } else if self.has_sink() && self.runtime().coverage.kinds() != DeltaKinds::ALL {
+        } else if self.runtime().coverage.kinds() != DeltaKinds::ALL && self.has_sink() {
             // Made at once, so that a blind stream is told of even where the effect streams nothing.
             self.channel(room);
         }

@@ -108,7 +108,7 @@ impl Path {
         live.leave();
         let report = live.report(result.is_ok());
         if self.admitted > 0 {
-            after(live, self.admitted, &Outcome { error: result.as_ref().err(), report });
+            after(live, self.admitted, &Outcome { error: result.as_ref().err(), report: &report });
         }
         live.settle(report.streamed);
         report

@@ -52,7 +52,7 @@ impl Caller {
     ) -> CallBuilder<impl Launch<Out = T::Out> + use<T, I>> {
         let tool = tool.resolve(self);
         let caller = self.clone();
-        CallBuilder::new(move |options| run::<I, T::Out>(caller, tool, input, options))
+        CallBuilder::new(move |options| run::<I, T::Out>(caller, tool, input, T::TYPED, options))
     }
 
     #[inline]
@@ -76,10 +76,11 @@ fn run<I: Data, O: Data>(
     caller: Caller,
     tool: Result<u32, CallError>,
     input: I,
+    typed: bool,
     options: Option<Box<CallOptions>>,
 ) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
     async move {
-        let slow = match start(caller, tool, input, options) {
+        let slow = match start(caller, tool, input, typed, options) {
             Started::Done(result, report) => return (result, report),
             Started::Slow(slow) => slow,
         };
@@ -109,6 +110,7 @@ fn start<I: Data, O: Data>(
     caller: Caller,
     tool: Result<u32, CallError>,
     input: I,
+    typed: bool,
     options: Option<Box<CallOptions>>,
 ) -> Started<I, O> {
     let tool = match tool {
@@ -127,7 +129,10 @@ fn start<I: Data, O: Data>(
         if let Some(ended) = ended_before(live, inside_flow) {
             return Some((Err(ended), CallReport::default()));
         }
-        if !is_plain::<I, O>(live) || tracing::enabled!(tracing::Level::DEBUG) {
+        if !(typed || is_typed::<I, O>(live))
+            || !live.runtime().rewriters.is_empty()
+            || tracing::enabled!(tracing::Level::DEBUG)
+        {
             return None;
         }
         match path.step(live, input, place) {
@@ -148,13 +153,10 @@ fn start<I: Data, O: Data>(
     }
 }
 
-/// Whether input and output are of the effect's own types and nobody rewrites the input.
-#[inline]
-fn is_plain<I: Data, O: Data>(live: &Live) -> bool {
+/// Whether input and output are of the effect's own types.
+fn is_typed<I: Data, O: Data>(live: &Live) -> bool {
     let entry = live.entry();
-    entry.input_type == TypeId::of::<I>()
-        && entry.output_type == TypeId::of::<O>()
-        && live.runtime().rewriters.is_empty()
+    entry.input_type == TypeId::of::<I>() && entry.output_type == TypeId::of::<O>()
 }
 
 /// Runs a call that waits, is traced, or has to be prepared. In its span, where somebody listens.

@@ -83,12 +83,18 @@ pub trait ToolRef<I: Data>: sealed::Sealed<I> {
     /// What the call gives: the effect's type by handle, JSON by id.
     type Out: Data;
 
+    /// Whether input and output are known to be the effect's own types.
+    #[doc(hidden)]
+    const TYPED: bool;
+
     #[doc(hidden)]
     fn resolve(&self, caller: &Caller) -> Result<u32, CallError>;
 }
 
 impl<I: Data, O: Data> ToolRef<I> for Tool<I, O> {
     type Out = O;
+
+    const TYPED: bool = true;
 
     fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
         if caller.runtime().number == self.runtime {
@@ -102,6 +108,8 @@ impl<I: Data, O: Data> ToolRef<I> for Tool<I, O> {
 impl<I: Data> ToolRef<I> for &str {
     type Out = Value;
 
+    const TYPED: bool = false;
+
     fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
         caller.runtime().find(self)
     }
@@ -109,6 +117,8 @@ impl<I: Data> ToolRef<I> for &str {
 
 impl<I: Data> ToolRef<I> for &String {
     type Out = Value;
+
+    const TYPED: bool = false;
 
     fn resolve(&self, caller: &Caller) -> Result<u32, CallError> {
         caller.runtime().find(self)
