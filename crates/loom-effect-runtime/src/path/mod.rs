@@ -170,7 +170,9 @@ fn after(live: &Live, admitted: usize, outcome: &Outcome<'_>) {
     let mut left = runtime.middlewares.get(..admitted).unwrap_or_default();
     while !left.is_empty() {
         let told = caught(|| {
-            for (at, middleware) in left.iter().enumerate().rev() {
+            let mut at = left.len();
+            for middleware in left.iter().rev() {
+                at -= 1;
                 live.call.enter_hook(at);
                 middleware.after(&live.call, outcome);
             }
