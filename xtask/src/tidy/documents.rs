@@ -141,9 +141,8 @@ pub(super) fn plant_unknown_case(tree: &mut Tree) {
 fn registered(tree: &Tree) -> BTreeSet<String> {
     let lines = tree.sources.get(NAMES).into_iter().flatten().filter(|line| !line.test);
     let literals = lines.flat_map(|line| &line.literals);
-    let is_name = |text: &&String| {
-        text.starts_with(char::is_uppercase) && text.chars().all(char::is_alphanumeric)
-    };
+    let is_name =
+        |text: &&String| text.starts_with(char::is_uppercase) && text.chars().all(char::is_alphanumeric);
     literals.filter(is_name).cloned().collect()
 }
 

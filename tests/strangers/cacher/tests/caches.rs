@@ -6,10 +6,10 @@ use loom_effect_runtime::engine::EngineCall;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use loom_effect_runtime::{Lane, 
-    CallError, CallReport, Caller, DeltaForm, DeltaGuard, DeltaKinds, DurableStep, Effect,
-    EffectContext, EffectDelta, EffectRuntime, ErrorName, Identity, Outlet, Principal, Refusal, Step,
-    Verdict, Violation, around, before, inspect,
+use loom_effect_runtime::{
+    CallError, CallReport, Caller, DeltaForm, DeltaGuard, DeltaKinds, DurableStep, Effect, EffectContext,
+    EffectDelta, EffectRuntime, ErrorName, Identity, Lane, Outlet, Principal, Refusal, Step, Verdict,
+    Violation, around, before, inspect,
 };
 use stranger_cacher::Cacher;
 

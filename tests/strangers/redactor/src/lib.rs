@@ -3,7 +3,7 @@
 //! Written by a stranger: against the public interface of `loom_effect_runtime` alone.
 //!
 //! ```
-//! use loom_effect_runtime::{Lane, CallError, Effect, EffectContext, EffectRuntime};
+//! use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime};
 //! use std::sync::{Arc, Mutex};
 //! use stranger_redactor::Redactor;
 //!
@@ -50,8 +50,8 @@ mod rule;
 use std::sync::Arc;
 
 use loom_effect_runtime::{
-    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Outlet, Output, OutputMiddleware, Refusal,
-    Step, Verdict, Violation,
+    Call, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Lane, Outlet, Output, OutputMiddleware, Refusal, Step,
+    Verdict, Violation,
 };
 use serde_json::Value;
 

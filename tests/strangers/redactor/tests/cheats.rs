@@ -5,10 +5,10 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
-use loom_effect_runtime::{Lane, 
-    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Deltas, Effect, EffectContext,
-    EffectDelta, EffectRuntime, ErrorName, Outlet, Output, Ready, RuntimeBuilder, Step, Stopped, Verdict,
-    Violation, around, inspect,
+use loom_effect_runtime::{
+    CallError, CallInfo, DeltaForm, DeltaGuard, DeltaKinds, Deltas, Effect, EffectContext, EffectDelta,
+    EffectRuntime, ErrorName, Lane, Outlet, Output, Ready, RuntimeBuilder, Step, Stopped, Verdict, Violation,
+    around, inspect,
 };
 use tokio::sync::{mpsc, oneshot};
 
