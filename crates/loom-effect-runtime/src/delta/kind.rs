@@ -4,7 +4,6 @@ use std::ops::{BitAnd, BitOr};
 
 /// What a piece of live text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
 pub enum DeltaKind {
     /// Text of the answer.
     Text = 1,
@@ -18,14 +17,14 @@ impl DeltaKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Text, Self::Reasoning, Self::ToolArguments];
 
-    const fn bit(self) -> u32 {
-        self as u32
+    const fn bit(self) -> u8 {
+        self as u8
     }
 }
 
 /// A set of kinds: what a sink asks for, what a form covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeltaKinds(u32);
+pub struct DeltaKinds(u8);
 
 impl DeltaKinds {
     /// No kind.
@@ -73,23 +72,25 @@ impl BitAnd for DeltaKinds {
 ///
 /// Text and reasoning run one block at a time per choice: opening the next finishes the one before, and writing
 /// to a finished one severs. Tool arguments may interleave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lane {
-    kind: DeltaKind,
-    choice: u32,
-    block: u32,
-}
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lane(
+    /// Kind (high byte), choice, block: one word, because lanes are compared at every delta.
+    u64,
+);
 
 impl Lane {
     /// The answer's text: choice 0, block 0.
     pub const TEXT: Self = Self::new(DeltaKind::Text, 0, 0);
     /// Reasoning of choice 0, block 0.
     pub const REASONING: Self = Self::new(DeltaKind::Reasoning, 0, 0);
+    /// The largest choice there is; a larger one is taken for it.
+    pub const CHOICE_MAX: u32 = (1 << 24) - 1;
 
     /// The lane of `kind` in `choice`, block `block`; a tool call is a block of its own.
     #[must_use]
     pub const fn new(kind: DeltaKind, choice: u32, block: u32) -> Self {
-        Self { kind, choice, block }
+        let choice = if choice > Self::CHOICE_MAX { Self::CHOICE_MAX } else { choice };
+        Self((kind as u64) << 56 | (choice as u64) << 32 | block as u64)
     }
 
     /// The arguments of tool call `block` of choice 0.
@@ -99,30 +100,46 @@ impl Lane {
     }
 
     /// The kind.
+    #[inline]
     #[must_use]
     pub const fn kind(self) -> DeltaKind {
-        self.kind
+        match self.0 >> 56 {
+            1 => DeltaKind::Text,
+            2 => DeltaKind::Reasoning,
+            _ => DeltaKind::ToolArguments,
+        }
     }
 
     /// The choice, from 0.
     #[must_use]
     pub const fn choice(self) -> u32 {
-        self.choice
+        (self.0 >> 32) as u32 & Self::CHOICE_MAX
     }
 
     /// The block within the choice, from 0.
     #[must_use]
     pub const fn block(self) -> u32 {
-        self.block
+        self.0 as u32
     }
 
     /// Whether this lane must be finished before `next` opens.
     pub(super) fn yields_to(self, next: Self) -> bool {
-        self.kind == next.kind && self.choice == next.choice && self.kind != DeltaKind::ToolArguments
+        self.0 >> 32 == next.0 >> 32 && self.kind() != DeltaKind::ToolArguments
     }
 
     /// Whether the live text of this lane is compared with the output.
+    #[inline]
     pub(super) fn is_live_text(self) -> bool {
-        self.kind == DeltaKind::Text && self.choice == 0
+        self.0 >> 32 == Self::TEXT.0 >> 32
+    }
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lane")
+            .field("kind", &self.kind())
+            .field("choice", &self.choice())
+            .field("block", &self.block())
+            .finish()
     }
 }
