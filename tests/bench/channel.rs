@@ -8,7 +8,8 @@ use std::task::{Context, Waker};
 
 use loom_effect_runtime::{
     Call, CallError, CallInfo, CallRef, DeltaForm, DeltaGuard, DeltaKinds, DeltaSink, Effect, EffectContext,
-    EffectDelta, EffectRuntime, Lane, Outlet, Output, OutputMiddleware, Step, Tool, Verdict, Violation,
+    EffectDelta, EffectRuntime, ErrorName, Lane, Outlet, Output, OutputMiddleware, Step, Tool, Verdict,
+    Violation,
 };
 use serde_json::json;
 
@@ -71,8 +72,11 @@ impl Effect for Streams {
         if *count > 0 {
             let deltas = cx.deltas();
             for _ in 0..*count {
-                if let Err(stopped) = deltas.text(black_box(DELTA)) {
-                    return Some(Err(stopped.into()));
+                if deltas.text(black_box(DELTA)).is_err() {
+                    return Some(Err(CallError::named(
+                        ErrorName::EffectFailed,
+                        "the bench's stream was stopped",
+                    )));
                 }
             }
         }

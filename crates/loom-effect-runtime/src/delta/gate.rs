@@ -40,19 +40,11 @@ impl<T, V: Clone> Inner<T, V> {
         if !self.open {
             return Err(Refused::Closed);
         }
-        // Closed while a delivery runs: one that unwinds leaves the room closed.
-        self.open = false;
-        let delivered = deliver(&mut self.value, &Cut(cut));
-        match delivered {
-            Ok(delivered) => {
-                self.open = true;
-                Ok(delivered)
-            }
-            Err(violation) => {
-                self.severed = Some(violation.clone());
-                Err(Refused::Severed(violation))
-            }
-        }
+        deliver(&mut self.value, &Cut(cut)).map_err(|violation| {
+            self.severed = Some(violation.clone());
+            self.open = false;
+            Refused::Severed(violation)
+        })
     }
 }
 
@@ -116,10 +108,9 @@ impl<T, V: Clone> Gate<T, V> {
         let Some(mut held) = self.enter() else { return false };
         let inner = &mut *held.inner;
         inner.room = room;
-        inner.open = false;
+        inner.open = true;
         inner.severed = None;
         begin(&mut inner.value, &Cut(&self.cut));
-        inner.open = true;
         true
     }
 
@@ -147,7 +138,12 @@ impl<T, V: Clone> Gate<T, V> {
         if self.holder.load(Ordering::Relaxed) == token {
             return None;
         }
-        let inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A delivery that unwound left the value half-changed: every room is closed from then on.
+        let inner = self.inner.lock().unwrap_or_else(|poisoned| {
+            let mut inner = poisoned.into_inner();
+            inner.open = false;
+            inner
+        });
         self.holder.store(token, Ordering::Relaxed);
         Some(Held { gate: self, inner })
     }

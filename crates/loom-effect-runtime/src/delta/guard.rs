@@ -52,13 +52,13 @@ pub trait DeltaGuard: Send {
 /// The way on for a guard that changes or delays text: guards behind it, then the sinks.
 pub struct Outlet<'a> {
     pub(super) rest: &'a mut [super::lane::Guarded],
-    pub(super) tail: Tail<'a>,
+    pub(super) sinks: &'a mut dyn Deliver,
 }
 
 impl Outlet<'_> {
     /// Passes text on. A violation further down is sticky: the stream is severed whatever this guard answers.
     pub fn pass(&mut self, text: &str) {
-        super::lane::run(self.rest, self.tail.by_ref(), text);
+        super::lane::run(self.rest, self.sinks, text);
     }
 }
 
@@ -68,28 +68,16 @@ impl std::fmt::Debug for Outlet<'_> {
     }
 }
 
-/// What stands behind the last guard, and whether the stream was severed on the way there.
-pub(super) struct Tail<'a> {
-    pub(super) sinks: &'a mut dyn Deliver,
-    pub(super) severed: &'a mut Option<Violation>,
-}
-
-impl Tail<'_> {
-    #[inline]
-    pub(super) fn by_ref(&mut self) -> Tail<'_> {
-        Tail { sinks: &mut *self.sinks, severed: &mut *self.severed }
-    }
-
-    /// Records a violation; the first stands.
-    #[cold]
-    pub(super) fn sever(&mut self, violation: Violation) {
-        self.severed.get_or_insert(violation);
-    }
-}
-
-/// Delivers text that every guard accepted.
+/// What stands behind the last guard.
 pub(super) trait Deliver {
+    /// Delivers text that every guard accepted.
     fn deliver(&mut self, text: &str);
+
+    /// The violation that severed the stream on the way here; the first stands.
+    fn severed(&mut self) -> &mut Option<Violation>;
+
+    /// Itself without its type: what an outlet holds.
+    fn as_dyn(&mut self) -> &mut dyn Deliver;
 }
 
 /// The metering form of a middleware: a factory of meters.

@@ -1,7 +1,7 @@
 //! The open lanes of an attempt, each with guards of its own.
 
 use super::Lane;
-use super::guard::{DeltaGuard, Outlet, Tail, Verdict};
+use super::guard::{Deliver, DeltaGuard, Outlet, Verdict};
 use crate::call::CallInfo;
 use crate::caught::{Contained, caught};
 use crate::error::Violation;
@@ -99,44 +99,39 @@ impl Lanes {
 }
 
 /// Runs `text` through `guards` in order and delivers what comes out. Flat while guards pass; a guard that speaks
-/// through its outlet runs the rest from there.
+/// through its outlet runs the rest from there. The first violation stands.
 #[inline]
-pub(super) fn run(guards: &mut [Guarded], mut tail: Tail<'_>, text: &str) {
+pub(super) fn run<D: Deliver + ?Sized>(guards: &mut [Guarded], sinks: &mut D, text: &str) {
     if text.is_empty() {
         return;
     }
     let mut rest = guards;
-    while tail.severed.is_none() {
-        match rest.split_first_mut() {
-            None => return tail.sinks.deliver(text),
-            Some((first, behind)) => {
-                let Some(guard) = first.0.get_mut() else {
-                    return tail.sever(Violation::safety("guard.missing"));
-                };
-                let verdict = guard.push(text, &mut Outlet { rest: behind, tail: tail.by_ref() });
-                match verdict {
-                    Verdict::Pass => {}
-                    Verdict::Done => return,
-                    Verdict::Sever(violation) => return tail.sever(violation),
-                }
-                rest = behind;
-            }
+    while sinks.severed().is_none() {
+        let Some((first, behind)) = rest.split_first_mut() else { return sinks.deliver(text) };
+        let Some(guard) = first.0.get_mut() else { return sever(sinks, Violation::safety("guard.missing")) };
+        match guard.push(text, &mut Outlet { rest: behind, sinks: sinks.as_dyn() }) {
+            Verdict::Pass => {}
+            Verdict::Done => return,
+            Verdict::Sever(violation) => return sever(sinks, violation),
         }
+        rest = behind;
     }
 }
 
 /// Finishes a lane in chain order: guard 0's tail passes through the rest, then guard 1 finishes, and so on.
-pub(super) fn finish(guards: &mut [Guarded], mut tail: Tail<'_>) {
+pub(super) fn finish(guards: &mut [Guarded], sinks: &mut dyn Deliver) {
     let mut rest = guards;
-    while let Some((first, behind)) = rest.split_first_mut() {
-        if tail.severed.is_some() {
-            return;
-        }
-        let Some(guard) = first.0.get_mut() else { return tail.sever(Violation::safety("guard.missing")) };
-        let finished = guard.finish(&mut Outlet { rest: behind, tail: tail.by_ref() });
-        if let Err(violation) = finished {
-            return tail.sever(violation);
+    while sinks.severed().is_none() {
+        let Some((first, behind)) = rest.split_first_mut() else { return };
+        let Some(guard) = first.0.get_mut() else { return sever(sinks, Violation::safety("guard.missing")) };
+        if let Err(violation) = guard.finish(&mut Outlet { rest: behind, sinks }) {
+            return sever(sinks, violation);
         }
         rest = behind;
     }
+}
+
+#[cold]
+fn sever<D: Deliver + ?Sized>(sinks: &mut D, violation: Violation) {
+    sinks.severed().get_or_insert(violation);
 }

@@ -8,50 +8,75 @@ use std::sync::OnceLock;
 
 /// Text is folded in words of this many bytes, whatever the pieces.
 const WORD: usize = 8;
+/// Bytes are gathered in a block of this many and folded when it is full.
+const BLOCK: usize = 8 * WORD;
 
 /// The running hash of one text.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveHash {
     state: u64,
     key: u64,
-    /// Bytes that do not fill a word yet, the first lowest.
-    open: u64,
-    length: u64,
+    /// Blocks that were folded.
+    blocks: u64,
+    filled: usize,
+    block: [u8; BLOCK],
 }
 
 impl LiveHash {
     pub(crate) fn new() -> Self {
         static KEY: OnceLock<u64> = OnceLock::new();
         let key = *KEY.get_or_init(|| RandomState::new().hash_one(WORD) | 1);
-        Self { state: key.rotate_left(17), key, open: 0, length: 0 }
+        Self { state: key.rotate_left(17), key, blocks: 0, filled: 0, block: [0; BLOCK] }
     }
 
     #[inline]
     pub(crate) fn update(&mut self, text: &str) {
-        let filled = (self.length as usize) % WORD;
-        let shift = (filled * 8) as u32;
-        let (words, rest) = text.as_bytes().as_chunks::<WORD>();
-        for word in words {
-            let word = u64::from_le_bytes(*word);
-            self.fold(self.open | word << shift);
-            self.open = word.checked_shr(u64::BITS - shift).unwrap_or(0);
-        }
-        if !rest.is_empty() {
-            let word = short_word(rest);
-            self.open |= word << shift;
-            if filled + rest.len() >= WORD {
-                self.fold(self.open);
-                self.open = word.checked_shr(u64::BITS - shift).unwrap_or(0);
+        let bytes = text.as_bytes();
+        let end = self.filled + bytes.len();
+        match self.block.get_mut(self.filled..end) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.filled = end;
             }
+            None => self.overflow(bytes),
         }
-        self.length = self.length.wrapping_add(text.len() as u64);
     }
 
     pub(crate) fn finish(&self) -> u64 {
         let mut last = self.clone();
-        last.fold(last.open);
-        last.fold(last.length);
+        if let Some(open) = last.block.get_mut(last.filled..) {
+            open.fill(0);
+        }
+        last.fold_block();
+        last.fold(last.blocks.wrapping_mul(BLOCK as u64).wrapping_add(last.filled as u64));
         last.state
+    }
+
+    /// Takes bytes that do not fit behind what the block holds.
+    #[cold]
+    fn overflow(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            // A full block is folded when more comes, never before: so the state does not depend on the split.
+            if self.filled == BLOCK {
+                self.fold_block();
+                self.blocks = self.blocks.wrapping_add(1);
+                self.filled = 0;
+            }
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.filled));
+            if let Some(place) = self.block.get_mut(self.filled..self.filled + now.len()) {
+                place.copy_from_slice(now);
+            }
+            self.filled += now.len();
+            bytes = later;
+        }
+    }
+
+    fn fold_block(&mut self) {
+        let block = self.block;
+        let (words, _) = block.as_chunks::<WORD>();
+        for word in words {
+            self.fold(u64::from_le_bytes(*word));
+        }
     }
 
     /// Multiply and fold the high half back: every input bit reaches every state bit within two words.
@@ -60,20 +85,6 @@ impl LiveHash {
         let mixed = u128::from(self.state ^ word) * u128::from(self.key);
         self.state = (mixed as u64) ^ ((mixed >> 64) as u64).wrapping_add(self.key);
     }
-}
-
-/// Up to seven bytes as a word, the first lowest.
-#[inline]
-fn short_word(bytes: &[u8]) -> u64 {
-    match bytes.split_first_chunk::<4>() {
-        Some((low, rest)) => u64::from(u32::from_le_bytes(*low)) | few_bytes(rest) << 32,
-        None => few_bytes(bytes),
-    }
-}
-
-#[inline]
-fn few_bytes(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use loom_classify::{Origins, TaintedStr};
 
 use super::gate::Cut;
-use super::guard::{Deliver, Meter, MeterForm, Tail};
+use super::guard::{Deliver, Meter, MeterForm};
 use super::lane::{Lanes, finish, run};
 use super::{DeltaKind, DeltaKinds, DeltaSink, EffectDelta, Lane, LiveHash, Usage};
 use crate::call::{Call, CallInfo, CallRef, CallTag};
@@ -155,19 +155,19 @@ impl Stream {
         }
         let Self { lanes, out, .. } = self;
         if let Some(guards) = lanes.current(lane) {
-            return out.guarded(lane, cut, signals, |tail| run(guards, tail, text));
+            return out.guarded(lane, cut, signals, |sinks| run(guards, sinks, text));
         }
         if !lanes.recall(lane) {
             self.open(lane, cut, signals)?;
         }
         let guards = self.lanes.current(lane).ok_or_else(|| Violation::safety("lane.missing"))?;
-        self.out.guarded(lane, cut, signals, |tail| run(guards, tail, text))
+        self.out.guarded(lane, cut, signals, |sinks| run(guards, sinks, text))
     }
 
     /// Finishes every open lane: held tails flow out, and may still sever.
     pub(super) fn finish(&mut self, cut: &Cut<'_>, signals: &Signals) -> Result<StreamFacts, Violation> {
         while let Some(mut open) = self.lanes.take_any() {
-            self.out.guarded(open.lane, cut, signals, |tail| finish(&mut open.guards, tail))?;
+            self.out.guarded(open.lane, cut, signals, |sinks| finish(&mut open.guards, sinks))?;
         }
         let out = &self.out;
         let streamed = (out.streamed || out.ended) && out.sinks.iter().any(Option::is_some);
@@ -206,7 +206,7 @@ impl Stream {
     #[cold]
     fn open(&mut self, lane: Lane, cut: &Cut<'_>, signals: &Signals) -> Result<(), Violation> {
         if let Some(mut before) = self.lanes.take_predecessor(lane) {
-            self.out.guarded(before.lane, cut, signals, |tail| finish(&mut before.guards, tail))?;
+            self.out.guarded(before.lane, cut, signals, |sinks| finish(&mut before.guards, sinks))?;
         }
         let info = &self.out.info;
         self.lanes.open(lane, info, info.caller.runtime())
@@ -230,12 +230,11 @@ impl Out {
         lane: Lane,
         cut: &Cut<'_>,
         signals: &Signals,
-        judge: impl FnOnce(Tail<'_>),
+        judge: impl FnOnce(&mut Delivery<'_, '_>),
     ) -> Result<(), Violation> {
-        let mut sinks = Delivery { out: self, lane, cut, signals };
-        let mut severed = None;
-        let judged = caught(|| judge(Tail { sinks: &mut sinks, severed: &mut severed }));
-        match (judged, severed) {
+        let mut sinks = Delivery { out: self, lane, cut, signals, severed: None };
+        let judged = caught(|| judge(&mut sinks));
+        match (judged, sinks.severed) {
             (_, Some(violation)) => Err(violation),
             (Ok(()), None) => Ok(()),
             (Err(_), None) => Err(Violation::safety("guard.panicked")),
@@ -249,6 +248,7 @@ struct Delivery<'a, 'b> {
     lane: Lane,
     cut: &'a Cut<'b>,
     signals: &'a Signals,
+    severed: Option<Violation>,
 }
 
 impl Deliver for Delivery<'_, '_> {
@@ -258,7 +258,7 @@ impl Deliver for Delivery<'_, '_> {
         if self.out.hashed && lane.is_live_text() {
             self.out.hash.update(text);
         }
-        if kind == DeltaKind::Text {
+        if kind == DeltaKind::Text && !self.out.streamed {
             self.out.streamed = true;
         }
         let out = &*self.out;
@@ -276,9 +276,21 @@ impl Deliver for Delivery<'_, '_> {
             if self.cut.is_cut() || self.signals.is_aborted() {
                 return;
             }
-            out.delivered.set(true);
+            if !out.delivered.get() {
+                out.delivered.set(true);
+            }
             out.deliver(sink, &call, &delta);
         }
+    }
+
+    #[inline]
+    fn severed(&mut self) -> &mut Option<Violation> {
+        &mut self.severed
+    }
+
+    #[inline]
+    fn as_dyn(&mut self) -> &mut dyn Deliver {
+        self
     }
 }
 
