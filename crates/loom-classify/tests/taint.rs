@@ -112,6 +112,9 @@ fn what_is_derived_from_taint_is_as_tainted() {
         text.clone().map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>()).into_each().collect();
     assert_eq!(items.len(), 2);
     assert!(items.iter().all(|item| item.origins() == text.origins()));
+    let other = Tainted::new(3, TaintOrigin::new("sandbox", "eval"));
+    let both = text.clone().join(other, |text, number| text.len() + number);
+    assert_eq!(both.origins().to_string(), "llm:plan, sandbox:eval");
     let more = text.join_origins(&TaintOrigin::new("sandbox", "eval").into());
     assert_eq!(more.origins().to_string(), "llm:plan, sandbox:eval");
     assert_eq!(more.as_tainted_str().to_owned(), more);

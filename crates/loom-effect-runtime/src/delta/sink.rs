@@ -7,7 +7,8 @@ use crate::call::CallRef;
 ///
 /// # Contract
 /// Delivery is synchronous, fire-and-forget and without back-pressure: a sink that blocks delays its own call.
-/// A sink that writes back into its own channel is refused. Every delivery names its call, so one sink may serve
+/// A sink that writes back into its own channel is refused; one that waits for another thread which does so waits for
+/// ever. Every delivery names its call, so one sink may serve
 /// many calls at once.
 ///
 /// # Panics

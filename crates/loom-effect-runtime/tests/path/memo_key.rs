@@ -161,6 +161,24 @@ fn principal() -> impl Strategy<Value = Principal> {
     )
 }
 
+/// T14: names that read the same when they are run together are two identities all the same.
+#[test]
+fn a_name_cut_elsewhere_is_another_identity() {
+    let (runtime, keys) = keyed();
+    let cuts = [("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("1:a", "bc"), ("a1:b", "c")];
+    run(async {
+        for (id, link) in cuts {
+            let principal = Principal::new(id).on_behalf_of([link]);
+            runtime.caller(Identity::new(principal)).invoke_transient("plan", ask("x")).await.unwrap();
+            let run_as = RunAs::new(id, link);
+            let execution = Identity::execution(Principal::new("p"), run_as);
+            runtime.caller(execution).invoke_transient("plan", ask("x")).await.unwrap();
+        }
+    });
+    let keys = keys.lock().unwrap();
+    assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 2 * cuts.len());
+}
+
 proptest! {
     /// T14: two identities never get one key, however their names are cut.
     #[test]
