@@ -268,9 +268,11 @@ async fn an_effect_that_is_not_repeatable_runs_once_after_a_delta_and_its_own_fa
         repeatable: false,
         ..Script::new([Act::Break(&["seen"], ErrorName::Provider), Act::Give(&["no"])])
     };
+    let began = tokio::time::Instant::now();
     let played = delivered.play().await;
     assert_eq!(played.result.unwrap_err().name(), ErrorName::Provider);
     assert_eq!((played.ran, played.view.as_str()), (1, "seen"));
+    assert_eq!(began.elapsed(), Duration::ZERO, "it does not pause for a run that cannot be");
 
     let silent = Script {
         repeatable: false,

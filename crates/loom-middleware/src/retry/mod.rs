@@ -87,7 +87,8 @@ impl Retry {
         };
         let mut jitter = None;
         for failed in 1..self.attempts {
-            if !self.retries(&failure) {
+            // Asked before the pause: waiting for a run that is not possible would be in vain.
+            if !self.retries(&failure) || next.may_run().is_err() {
                 return Err(failure);
             }
             let jitter = jitter.get_or_insert_with(|| self.seeds.of(call));
