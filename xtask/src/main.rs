@@ -61,7 +61,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
     let Some((command, rest)) = words.split_first() else {
         return Err(Stop::Usage("expected a command".into()));
     };
-    if matches!(command.as_str(), "help" | "--help" | "-h") {
+    if command == "help" || words.iter().any(|word| word == "--help" || word == "-h") {
         say(USAGE);
         return Ok(ExitCode::SUCCESS);
     }
