@@ -19,17 +19,31 @@ const LOCK_TEXT_BYTES_MAX: u64 = 32;
 /// How much room a probe asks for: as much as the largest single write around a commit.
 const PROBE_BYTES: usize = 64 * 1024;
 
-/// Finds the database's real path, creating folders where the access says so.
+/// Finds the database's real path, creating folders where the access says so; nothing else is made or opened.
 pub(crate) fn resolve(path: &Path, access: Access) -> Result<PathBuf, StoreError> {
-    match fs::metadata(path) {
-        Ok(there) if there.is_dir() => return Err(StoreError::NotADatabase { fault: DatabaseFault::Folder }),
-        Ok(_) => return fs::canonicalize(path).map_err(|error| failed("finding the file", &error)),
+    let there = fs::metadata(path);
+    if there.as_ref().is_ok_and(fs::Metadata::is_dir) {
+        return Err(StoreError::NotADatabase { fault: DatabaseFault::Folder });
+    }
+    // `file_name` leaves out a separator or a `.` at the end, which the file system does not.
+    let whole = path.as_os_str().as_encoded_bytes();
+    let name = path
+        .file_name()
+        .filter(|name| whole.ends_with(name.as_encoded_bytes()))
+        .ok_or(StoreError::BadLocation { what: "expected a path that ends in a file name" })?;
+    match there {
+        Ok(there) if there.is_file() => {
+            return fs::canonicalize(path).map_err(|error| failed("finding the file", &error));
+        }
+        Ok(_) => return Err(StoreError::NotADatabase { fault: DatabaseFault::Format }),
+        Err(_) if path.is_symlink() => {
+            return Err(StoreError::BadLocation {
+                what: "expected a link to a file, got one that leads nowhere",
+            });
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound && access == Access::Create => {}
         Err(error) => return Err(failed("opening the file", &error)),
     }
-    let name = path
-        .file_name()
-        .ok_or(StoreError::BadLocation { what: "expected a path that ends in a file name" })?;
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     create_folder(folder).map_err(|error| failed("creating the folder", &error))?;
@@ -51,9 +65,7 @@ pub(crate) fn create_file(path: &Path) -> Result<(), StoreError> {
 
 /// Takes the writer's lock, waiting for another writer as long as it may and somebody still wants it.
 pub(crate) fn lock(path: &Path, wait: Duration, wanted: impl Fn() -> bool) -> Result<File, StoreError> {
-    let open = private(OpenOptions::new().read(true).write(true).create(true).truncate(false))
-        .open(beside(path, ".lock"));
-    let mut file = open.map_err(|error| failed("opening the lock file", &error))?;
+    let mut file = open_lock(&beside(path, ".lock"))?;
     let until = Instant::now() + wait;
     loop {
         match file.try_lock() {
@@ -74,15 +86,18 @@ pub(crate) fn lock(path: &Path, wait: Duration, wanted: impl Fn() -> bool) -> Re
 pub(crate) fn probe(path: &Path) -> Option<FullCause> {
     let length = |file: &Path| fs::metadata(file).map_or(0, |file| file.len());
     let end = length(path).max(length(&beside(path, "-wal"))).max(length(&beside(path, "-shm")));
-    let probe = beside(path, ".probe");
-    let written = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&probe).and_then(
-        |mut file| {
-            file.seek(SeekFrom::Start(end))?;
-            file.write_all(&[0; PROBE_BYTES])?;
-            file.sync_data()
-        },
-    );
-    // A probe that cannot be removed is cut to nothing by the next one.
+    let probe = beside(path, &format!(".{}.probe", std::process::id()));
+    let mut file = match private(OpenOptions::new().write(true).create_new(true)).open(&probe) {
+        Ok(file) => file,
+        // What is there already is not ours to write or to remove; then nothing is asked, and nothing is said.
+        Err(error) => return full_cause(error.kind()),
+    };
+    let written = file
+        .seek(SeekFrom::Start(end))
+        .and_then(|_| file.write_all(&[0; PROBE_BYTES]))
+        .and_then(|()| file.sync_data());
+    drop(file);
+    // One that cannot be removed stays: the cause is worth more than the room it takes.
     let _ = fs::remove_file(&probe);
     written.err().and_then(|error| full_cause(error.kind()))
 }
@@ -108,6 +123,22 @@ const fn full_cause(kind: io::ErrorKind) -> Option<FullCause> {
         io::ErrorKind::FileTooLarge => Some(FullCause::FileSize),
         _ => None,
     }
+}
+
+/// Opens or makes the lock file, and no other file than that: its text is written over.
+fn open_lock(path: &Path) -> Result<File, StoreError> {
+    let other =
+        StoreError::BadLocation { what: "expected a lock file beside the store, got a link or no file" };
+    if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(other);
+    }
+    let mut options = OpenOptions::new();
+    private(options.read(true).write(true).create(true).truncate(false));
+    // What takes the lock file's place after that look is neither followed nor waited for.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path).map_err(|error| failed("opening the lock file", &error))?;
+    if file.metadata().is_ok_and(|there| there.is_file()) { Ok(file) } else { Err(other) }
 }
 
 fn holder(file: &mut File) -> Option<u32> {
@@ -140,4 +171,29 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// T16: a probe neither writes over nor removes what it did not make, and leaves nothing of its own.
+    #[test]
+    fn a_probe_leaves_the_files_of_others_alone() {
+        let folder = std::env::temp_dir().join(format!("loom-probe-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("loom.db");
+        assert_eq!(probe(&path), None);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        let pid = std::process::id();
+        let others = [".probe".to_owned(), format!(".{pid}.probe")].map(|suffix| beside(&path, &suffix));
+        for other in &others {
+            fs::write(other, "years of work").unwrap();
+        }
+        assert_eq!(probe(&path), None);
+        for other in &others {
+            assert_eq!(fs::read_to_string(other).unwrap(), "years of work");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

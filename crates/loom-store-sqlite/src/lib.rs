@@ -36,6 +36,7 @@ mod fault;
 mod files;
 mod options;
 mod reader;
+mod reading;
 mod rows;
 mod schema;
 mod store;

@@ -32,7 +32,8 @@ impl SqliteOptions {
     /// A plain path and `rwc` create the file (0600) and missing folders (0700); a file that exists keeps its mode.
     ///
     /// # Errors
-    /// [`StoreError::BadLocation`] for an empty path, a database in memory, or a URI with another host, parameter or mode.
+    /// [`StoreError::BadLocation`] for an empty path, a database in memory, or a URI with a host, another parameter or
+    /// mode, or two modes.
     pub fn new(location: impl AsRef<Path>) -> Result<Self, StoreError> {
         let location = location.as_ref();
         let (path, access) = match location.to_str().and_then(|text| text.strip_prefix("file:")) {
@@ -81,16 +82,20 @@ fn parse_uri(uri: &str) -> Result<(PathBuf, Access), StoreError> {
     if uri.starts_with("//") && !path.starts_with('/') {
         return Err(bad("expected a `file:` URI without a host"));
     }
-    let mut access = Access::Create;
+    let mut access = None;
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-        access = match parameter {
+        let asked = match parameter {
             "mode=ro" => Access::Read,
             "mode=rw" => Access::Write,
             "mode=rwc" => Access::Create,
             _ => return Err(bad("expected no URI parameter but `mode=ro`, `mode=rw` or `mode=rwc`")),
         };
+        // Which of two would hold is a guess, and one of them may promise not to write.
+        if access.replace(asked).is_some() {
+            return Err(bad("expected one `mode` in the URI"));
+        }
     }
-    Ok((PathBuf::from(percent_decoded(path)?), access))
+    Ok((PathBuf::from(percent_decoded(path)?), access.unwrap_or(Access::Create)))
 }
 
 fn percent_decoded(text: &str) -> Result<String, StoreError> {
@@ -137,6 +142,8 @@ mod tests {
             "file:a%00b",
             "file:%ff",
             "file:a?cache=shared",
+            "file:a?mode=ro&mode=rwc",
+            "file:a?mode=ro&mode=ro",
         ] {
             assert!(matches!(read(text), Err(StoreError::BadLocation { .. })), "{text} was accepted");
         }

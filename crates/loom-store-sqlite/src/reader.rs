@@ -12,12 +12,13 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::fault::{CloseOnPanic, Site, Trouble};
+use crate::reading::Reading;
 use crate::{files, rows, schema};
 
 /// The most questions that wait for the reader; the next one waits to be let in.
 const QUEUE_QUESTIONS_MAX: usize = 64;
 
-type Question = Box<dyn FnOnce(&Connection) + Send>;
+type Question = Box<dyn FnOnce(&Reading) + Send>;
 
 /// The handle on the reader; dropping it lets the thread finish what waits, and waits for that.
 #[derive(Debug)]
@@ -36,15 +37,15 @@ impl Reader {
         let thread = thread::Builder::new()
             .name("loom-store-reader".into())
             .spawn(move || {
-                let connection = match schema::open_reader(&there.path) {
-                    Ok(connection) => connection,
+                let reading = match schema::open_reader(&there.path) {
+                    Ok(reading) => reading,
                     // An answer that nobody waits for has nobody to tell.
                     Err(trouble) => return drop(told.send(Err(answer(&there, trouble)))),
                 };
                 let _close = CloseOnPanic(&there);
                 if told.send(Ok(())).is_ok() {
                     while let Some(question) = questions.blocking_recv() {
-                        question(&connection);
+                        question(&reading);
                     }
                 }
             })
@@ -75,9 +76,9 @@ impl Reader {
         self.site.open()?;
         let (reply, told) = oneshot::channel();
         let site = Arc::clone(&self.site);
-        let question: Question = Box::new(move |connection| {
+        let question: Question = Box::new(move |reading| {
             // The caller may have gone; a read has no other effect.
-            let _ = reply.send(question(connection).map_err(|trouble| answer(&site, trouble)));
+            let _ = reply.send(reading.ask(question).map_err(|trouble| answer(&site, trouble)));
         });
         let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
         queue.send(question).await.map_err(|_| StoreError::Closed)?;
@@ -96,16 +97,14 @@ impl Drop for Reader {
 }
 
 fn answer(site: &Site, trouble: Trouble) -> StoreError {
-    match trouble {
+    let error = match trouble {
         Trouble::Refused(error) => error,
-        Trouble::Sql(error) => {
-            let error = site.judge("reading the store", &error);
-            if matches!(error, StoreError::Io { .. } | StoreError::Full { .. }) {
-                site.close();
-            }
-            error
-        }
+        Trouble::Sql(error) => site.judge("reading the store", &error),
+    };
+    if matches!(error, StoreError::Io { .. } | StoreError::Full { .. }) {
+        site.close();
     }
+    error
 }
 
 fn page(connection: &Connection, read: &Read) -> Result<ReadPage, Trouble> {

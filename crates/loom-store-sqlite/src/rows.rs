@@ -46,11 +46,16 @@ pub(crate) fn find(connection: &Connection, execution: &ExecutionId) -> Result<O
     rows.next()?.map(placed).transpose()
 }
 
-/// Writes a new execution and answers its ordinal.
+/// Writes a new execution and answers its ordinal; the refusal for want of one comes before the write.
 pub(crate) fn insert_head(connection: &Connection, head: &Head) -> Result<i64, Trouble> {
-    let sql = "INSERT INTO execution (id, flow, status, epoch, last_seq, bytes, started_at_ms, updated_at_ms)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let last: Option<i64> =
+        connection.prepare_cached("SELECT max(ordinal) FROM execution")?.query_row([], |row| row.get(0))?;
+    let ordinal = last.unwrap_or(0).saturating_add(1);
+    key(ordinal, SEQ_MAX)?;
+    let sql = "INSERT INTO execution (ordinal, id, flow, status, epoch, last_seq, bytes, started_at_ms, updated_at_ms)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     connection.prepare_cached(sql)?.execute(params![
+        ordinal,
         head.execution.as_str(),
         head.flow.as_str(),
         head.status.as_str(),
@@ -60,7 +65,7 @@ pub(crate) fn insert_head(connection: &Connection, head: &Head) -> Result<i64, T
         head.started_at_ms.cast_signed(),
         head.updated_at_ms.cast_signed(),
     ])?;
-    Ok(connection.last_insert_rowid())
+    Ok(ordinal)
 }
 
 /// Writes what changed of an execution's head.

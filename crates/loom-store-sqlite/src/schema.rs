@@ -10,7 +10,7 @@ use loom_workflow::store::{DatabaseFault, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::fault::Trouble;
-use crate::files;
+use crate::reading::{Frozen, Reading};
 
 /// Marks the file as ours: `Loom` in ASCII.
 const APPLICATION_ID: u32 = 0x4C6F_6F6D;
@@ -72,21 +72,28 @@ pub(crate) fn open_writer(path: &Path, max_page_count: Option<u32>) -> Result<Co
 }
 
 /// Opens a reading connection; it needs no writable file, and no writable folder once the last writer has closed.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, Trouble> {
+pub(crate) fn open_reader(path: &Path) -> Result<Reading, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags).map_err(Trouble::from).and_then(checked);
-    let Err(Trouble::Sql(error)) = &opened else { return opened };
-    if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
-        return opened;
+    match opened {
+        // The shared-memory file cannot be made here.
+        Err(Trouble::Sql(error))
+            if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) =>
+        {
+            open_frozen(path)
+        }
+        opened => Ok(Reading { connection: opened?, frozen: None }),
     }
-    // The shared-memory file cannot be made here. Without a log to merge the file alone is whole, and no writer can
-    // come where even the folder cannot be written to, so it may be read as it is.
-    if std::fs::metadata(files::beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
-        let doing = "reading a write-ahead log without write access (let a writer open the store once)";
-        return Err(StoreError::Io { doing, kind: std::io::ErrorKind::PermissionDenied }.into());
-    }
-    let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-    checked(Connection::open_with_flags(format!("file:{}?immutable=1", percent_encoded(path)), flags)?)
+}
+
+/// Opens a file that is whole without a log, and reads it without locks: a writer with more rights than this process
+/// may still come, so each answer is given only if the file is as it was.
+fn open_frozen(path: &Path) -> Result<Reading, Trouble> {
+    let frozen = Some(Frozen::new(path)?);
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let uri = format!("file:{}?immutable=1", percent_encoded(path));
+    Ok(Reading { connection: checked(Connection::open_with_flags(uri, flags)?)?, frozen })
 }
 
 fn checked(connection: Connection) -> Result<Connection, Trouble> {
@@ -141,9 +148,42 @@ fn percent_encoded(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use loom_workflow::record::ExecutionId;
+
+    use super::*;
+
     /// T16: SQLite before 3.52 can damage a write-ahead log when it is reset while another connection reads.
     #[test]
     fn the_bundled_sqlite_is_past_the_log_reset_bug() {
         assert!(rusqlite::version_number() >= 3_052_000, "{}", rusqlite::version());
+    }
+
+    /// T16: a reader without locks answers nothing more once a writer has come, nor after it has gone again.
+    #[test]
+    fn a_file_read_without_locks_is_refused_once_it_has_changed() {
+        let path = std::env::temp_dir().join(format!("loom-schema-{}.db", ExecutionId::mint()));
+        crate::files::create_file(&path).unwrap();
+        drop(open_writer(&path, None).unwrap());
+        let count = |reading: &Reading| {
+            reading.ask(|connection| {
+                Ok(connection.query_row("SELECT count(*) FROM execution", [], |row| row.get::<_, i64>(0))?)
+            })
+        };
+        let busy = |answer| {
+            let Err(Trouble::Refused(StoreError::Io { kind, .. })) = answer else { panic!("{answer:?}") };
+            assert_eq!(kind, std::io::ErrorKind::ResourceBusy);
+        };
+        let reading = open_frozen(&path).unwrap();
+        let writer = open_writer(&path, None).unwrap();
+        assert_eq!(count(&reading).unwrap(), 0, "a writer that only opened the file changes nothing");
+        let sql = "INSERT INTO execution VALUES (1, 'a', 'flow', 'running', 1, 1, 1, 1, 1)";
+        writer.execute_batch(sql).unwrap();
+        busy(count(&reading));
+        let Err(Trouble::Refused(StoreError::Io { kind, .. })) = open_frozen(&path) else { panic!("opened") };
+        assert_eq!(kind, std::io::ErrorKind::PermissionDenied, "the file alone is not whole");
+        drop(writer);
+        busy(count(&reading));
+        assert_eq!(count(&open_frozen(&path).unwrap()).unwrap(), 1);
+        std::fs::remove_file(path).unwrap();
     }
 }

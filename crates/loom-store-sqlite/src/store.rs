@@ -29,8 +29,9 @@ impl SqliteStore {
     /// Opens the store; for writing it takes the lock, and waits for another writer as long as the options say.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] names the other writer's process; [`StoreError::NotADatabase`] for a folder, another format,
-    /// another application or a newer layout; [`StoreError::Full`] and [`StoreError::Io`] for what the file system says.
+    /// [`StoreError::Locked`] names the other writer's process; [`StoreError::NotADatabase`] for a folder, a special file, another
+    /// format, another application or a newer layout; [`StoreError::BadLocation`] for a path that ends in no file name, a link
+    /// that leads nowhere, or a lock file that is none; [`StoreError::Full`] and [`StoreError::Io`] for what the file system says.
     ///
     /// # Cancel safety
     /// A dropped call leaves no lock behind.

@@ -103,7 +103,7 @@ async fn an_abort_in_mid_stream_ends_the_log_with_the_failure() {
     assert_eq!(workflow.replay(&id("a")).await.unwrap().effect_calls, 0);
 }
 
-/// D8 T10: a cancel of the execution aborts a decider's call in mid-stream with the canceller's own error; what the
+/// D8, T10: a cancel of the execution aborts a decider's call in mid-stream with the canceller's own error; what the
 /// decider makes of it is not recorded.
 #[tokio::test]
 async fn a_cancel_reaches_a_deciders_call_and_no_decision_follows() {
@@ -174,7 +174,7 @@ async fn a_denial_that_is_propagated_ends_the_log_with_the_failure() {
     assert_eq!((error.name(), error.call().unwrap().rule()), (ErrorName::CapabilityDenied, Some("grant")));
 }
 
-/// T13 T15: a flow that goes on after a failed decider takes the same way after a crash and on replay: the failure's
+/// T13, T15: a flow that goes on after a failed decider takes the same way after a crash and on replay: the failure's
 /// name is recorded with what follows, and the decider does not run again.
 #[tokio::test]
 async fn a_flow_that_survives_a_failed_decider_takes_the_same_way_again() {

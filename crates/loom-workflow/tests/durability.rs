@@ -73,6 +73,40 @@ async fn nothing_starts_before_what_the_flow_has_seen_is_acknowledged() {
     assert_eq!(*sizes.lock().unwrap(), [1, 2, 2]);
 }
 
+/// T16: what is not announced by a record of its own, a plain effect or a decider, waits for that acknowledgement too.
+#[tokio::test]
+async fn a_plain_effect_and_a_decider_start_only_after_what_the_flow_has_seen_is_acknowledged() {
+    let store = MemoryStore::new();
+    let (between, gate, sizes) = gated(&store);
+    let (one, two, decided) = (Act::echo("one"), Act::echo("two"), Arc::new(Mutex::new(0)));
+    let count = Arc::clone(&decided);
+    let plain = flow("plain", "1", move |ctx: Ctx, _: Value| {
+        let count = Arc::clone(&count);
+        async move {
+            ctx.run("s", "one", json!(1)).await?;
+            ctx.run("s", "two", json!(2)).await?;
+            let decider = async move |_| {
+                *count.lock().unwrap() += 1;
+                Ok::<_, CallError>(json!("done"))
+            };
+            ctx.decide("d", decider).await
+        }
+    });
+    let workflow = on(between, runtime([one.clone(), two.clone()]), [plain]);
+    let running = tokio::spawn(async move {
+        workflow.start::<Value>("plain", &json!(0), as_id("a")).await.unwrap().wait_for_completion().await
+    });
+    let started = || (one.runs(), two.runs(), *decided.lock().unwrap());
+    for expected in [(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1)] {
+        settle().await;
+        assert_eq!(started(), expected, "before what the flow has seen was acknowledged");
+        gate.add_permits(1);
+    }
+    assert_eq!(running.await.unwrap().unwrap(), json!("done"));
+    // The start, two results, and the decision with the end.
+    assert_eq!(*sizes.lock().unwrap(), [1, 1, 1, 2]);
+}
+
 /// T10: a cancel is told to the flow's calls only once it is acknowledged.
 #[tokio::test]
 async fn a_cancel_is_acknowledged_before_it_is_told() {

@@ -3,12 +3,16 @@
 #[cfg(test)]
 mod stage;
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::Poll;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use loom_effect_runtime::{
-    CallError, CancelKind, ErrorName, ExecutionCancelledError, FailureChannel, Principal, Refusal,
-    TypedFailure, Violation,
+    CallError, CancelKind, Clock, EffectRuntime, ErrorName, ExecutionCancelledError, FailureChannel,
+    Principal, Refusal, TypedFailure, Violation,
 };
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::record::Event;
@@ -192,7 +196,7 @@ fn a_flow_is_registered_once_a_revision_under_ids() {
     assert!(matches!(build(vec![noop("a", "")]), Err(WorkflowBuildError::Revision { .. })));
 }
 
-/// T4 T11: every kind of failure crosses as itself, and reads back after a restart with the same name, rule, place,
+/// T4, T11: every kind of failure crosses as itself, and reads back after a restart with the same name, rule, place,
 /// channel and payload.
 #[tokio::test]
 async fn a_failure_reads_back_as_itself_after_a_restart() {
@@ -341,4 +345,73 @@ async fn a_panic_fails_its_execution_alone() {
     }
     let handle = workflow.start::<Value>("flow", &10_u32, StartOptions::new()).await.unwrap();
     assert_eq!(handle.wait_for_completion().await.unwrap(), json!("fine"));
+}
+
+/// A clock whose timers end at once when they are told to.
+#[cfg(test)]
+struct Bell(Arc<AtomicBool>);
+
+#[cfg(test)]
+impl Clock for Bell {
+    fn now_ms(&self) -> u64 {
+        1_700_000_000_000
+    }
+
+    fn sleep(&self, _: Duration) -> Option<BoxFuture<'static, ()>> {
+        let rung = Arc::clone(&self.0);
+        Some(Box::pin(poll_fn(move |_| if rung.load(SeqCst) { Poll::Ready(()) } else { Poll::Pending })))
+    }
+}
+
+/// T10, T15: a deadline that passes while a resumed journal is still being served cancels the execution behind what
+/// is recorded; the journal still fits its flow, now and on replay.
+#[tokio::test]
+async fn a_deadline_that_passes_while_a_resumed_journal_is_served_cancels_and_does_not_block() {
+    let (store, bell, armed) =
+        (MemoryStore::new(), Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let open = || {
+        let (ring, armed) = (Arc::clone(&bell), Arc::clone(&armed));
+        let emits = flow("emits", "1", move |ctx: Ctx, _: Value| {
+            let (ring, armed) = (Arc::clone(&ring), Arc::clone(&armed));
+            async move {
+                let emitting = async {
+                    ctx.run("one", "echo", json!(1)).await?;
+                    ctx.emit("Seen", json!(1))?;
+                    ring.fetch_or(armed.load(SeqCst), SeqCst);
+                    Ok::<_, CallError>(())
+                };
+                let beside = async { ctx.run("two", "echo", json!(2)).await };
+                let (emitting, beside) = futures::join!(emitting, beside);
+                emitting.and(beside)?;
+                ctx.run("three", "echo", json!(3)).await?;
+                ctx.run("parked", "parks", json!(4)).await
+            }
+        });
+        let runtime = EffectRuntime::builder().allow_all_calls().clock(Bell(Arc::clone(&bell)));
+        let runtime = runtime.effect(Act::echo("echo")).effect(Act::parks("parks", Arc::default()));
+        on(Arc::new(store.clone()), runtime.build().unwrap(), [emits])
+    };
+    let options = || as_id("a").deadline(Duration::from_secs(3600));
+    let first = open();
+    let _parked = first.start::<Value>("emits", &json!(0), options()).await.unwrap();
+    settle().await;
+    drop(first);
+    settle().await;
+    let recorded = [
+        "EXECUTION_STARTED",
+        "STEP_COMPLETED one",
+        "STEP_COMPLETED two",
+        "DOMAIN_EVENT",
+        "STEP_COMPLETED three",
+    ];
+    assert_eq!(kinds(&store, "a").await, recorded);
+
+    armed.store(true, SeqCst);
+    let second = open();
+    let handle = second.start::<Value>("emits", &json!(0), options()).await.unwrap();
+    let outcome = handle.wait_for_completion().await;
+    assert!(matches!(outcome, Err(WorkflowError::Cancelled { .. })), "{outcome:?}");
+    let end = ["CANCEL_REQUESTED", "STEP_FAILED parked", "EXECUTION_CANCELLED"];
+    assert_eq!(kinds(&store, "a").await, [&recorded[..], &end].concat());
+    assert_eq!(second.replay(&id("a")).await.unwrap().effect_calls, 0);
 }

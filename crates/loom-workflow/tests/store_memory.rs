@@ -8,7 +8,7 @@ use std::sync::Arc;
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::store::{Durability, EventStore, FullCause, Read, StoreError};
 use serde_json::json;
-use store_conformance::{Store, append, id, start, step};
+use store_conformance::{Store, append, head_of, id, start, step};
 
 async fn open() -> (Store, ()) {
     (Arc::new(MemoryStore::new()), ())
@@ -19,7 +19,7 @@ store_conformance!(open);
 #[tokio::test]
 async fn a_full_store_refuses_with_its_name_and_keeps_what_it_acknowledged() {
     let store = MemoryStore::with_bytes_max(400);
-    let mut head = store.start(start("a", "flow", json!(1))).await.unwrap().into_head();
+    let mut head = head_of(store.start(start("a", "flow", json!(1))).await.unwrap());
     let refused = loop {
         match store.append(append(&head, vec![step(1)])).await {
             Ok(next) => head = next,

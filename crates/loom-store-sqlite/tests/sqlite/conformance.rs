@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::scratch::Scratch;
-use crate::store_conformance::{self, Store, append, id, start, step};
+use crate::store_conformance::{self, Store, append, head_of, id, start, step};
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::record::{Draft, ExecutionCompleted, Record};
 use loom_workflow::store::{Append, EventStore, Fence, Head, List, Read, StoreError};
@@ -22,7 +22,7 @@ crate::store_conformance!(open);
 async fn a_reopened_store_goes_on_where_it_was() {
     let scratch = Scratch::new();
     let store = scratch.open().await;
-    let head = store.start(start("a", "flow", json!(1))).await.unwrap().into_head();
+    let head = head_of(store.start(start("a", "flow", json!(1))).await.unwrap());
     let head = store.append(append(&head, vec![step(1)])).await.unwrap();
     let before = store.read(Read::from_start(id("a"))).await.unwrap();
     drop(store);
@@ -38,7 +38,7 @@ async fn a_reopened_store_goes_on_where_it_was() {
 async fn a_dropped_store_writes_what_was_handed_to_it() {
     let scratch = Scratch::new();
     let store = scratch.open().await;
-    let head = store.start(start("a", "flow", json!(1))).await.unwrap().into_head();
+    let head = head_of(store.start(start("a", "flow", json!(1))).await.unwrap());
     let polled_once = futures::FutureExt::now_or_never(store.append(append(&head, vec![step(1)])));
     drop(store);
     let stored = scratch.open().await.head(&id("a")).await.unwrap().unwrap();
@@ -89,7 +89,7 @@ async fn perform(store: &dyn EventStore, op: &Op, n: u64) -> Outcome {
                 start(name(execution).as_str(), &format!("f{flow}"), json!(input)).with_more(steps(more));
             let started = store.start(request).await?;
             let attached = matches!(started, loom_workflow::store::Started::Attached(_));
-            Ok((vec![started.into_head()], attached))
+            Ok((vec![head_of(started)], attached))
         }
         Op::Append { execution, epochs_back, records_back, drafts, ends } => {
             let mut drafts = steps(drafts);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::scratch::{Scratch, named};
-use crate::store_conformance::{append, id, start, step};
+use crate::store_conformance::{append, head_of, id, start, step};
 use futures::future::join;
 use loom_store_sqlite::{SqliteOptions, SqliteStore};
 use loom_workflow::record::{DomainEvent, Draft, RecordFault};
@@ -23,7 +23,7 @@ fn big(bytes: usize) -> Draft {
 }
 
 async fn begun(store: &SqliteStore, execution: &str) -> Head {
-    store.start(start(execution, "flow", json!(1))).await.unwrap().into_head()
+    head_of(store.start(start(execution, "flow", json!(1))).await.unwrap())
 }
 
 #[tokio::test]
@@ -79,6 +79,68 @@ async fn a_path_where_nothing_is_makes_nothing_unless_it_may() {
     std::fs::write(&file, "").unwrap();
     assert!(matches!(scratch.refused(file.join("loom.db")).await, StoreError::Io { .. }));
     assert_eq!(std::fs::read_dir(scratch.folder()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_location_that_can_hold_no_file_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    let (folder, file, link) =
+        (scratch.folder(), scratch.folder().join("file"), scratch.folder().join("link"));
+    std::fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(folder.join("nowhere"), &link).unwrap();
+    let socket = folder.join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let bad = [link, folder.join("new/"), folder.join("new/."), folder.join("file/"), folder.join("no/new/")];
+    for path in bad {
+        let refused = scratch.refused(&path).await;
+        assert!(matches!(refused, StoreError::BadLocation { .. }), "{}: {refused}", path.display());
+    }
+    for path in [Path::new("/dev/null"), &socket] {
+        let not = StoreError::NotADatabase { fault: DatabaseFault::Format };
+        assert_eq!(scratch.refused(path).await, not, "{}", path.display());
+    }
+    let folders = [folder.join("."), folder.join("")];
+    for path in folders {
+        assert_eq!(scratch.refused(path).await, StoreError::NotADatabase { fault: DatabaseFault::Folder });
+    }
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 3, "nothing was made");
+}
+
+/// T16: what stands in the lock's place is not followed and not written over.
+#[tokio::test]
+async fn a_lock_file_that_is_a_link_or_no_file_is_refused_and_its_target_kept() {
+    let scratch = Scratch::new();
+    let (precious, lock) = (scratch.folder().join("precious"), scratch.beside(".lock"));
+    std::fs::write(&precious, "years of work").unwrap();
+    for target in [&precious, &scratch.folder().join("nowhere")] {
+        std::os::unix::fs::symlink(target, &lock).unwrap();
+        let refused = scratch.refused(scratch.db()).await;
+        assert!(matches!(refused, StoreError::BadLocation { .. }), "{refused}");
+        std::fs::remove_file(&lock).unwrap();
+    }
+    std::fs::create_dir(&lock).unwrap();
+    let refused = scratch.refused(scratch.db()).await;
+    assert!(matches!(refused, StoreError::BadLocation { .. }), "{refused}");
+    std::fs::remove_dir(&lock).unwrap();
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "years of work");
+    assert_eq!(std::fs::read_dir(scratch.folder()).unwrap().count(), 1, "nothing was made");
+}
+
+/// T16: a start for which no record has a place is refused whole: no execution without its first record stays behind.
+#[tokio::test]
+async fn a_start_past_the_last_place_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    drop(scratch.open().await);
+    for last in [i64::MAX >> 24, i64::MAX] {
+        let crowd = rusqlite::Connection::open(scratch.db()).unwrap();
+        let full = "INSERT OR REPLACE INTO execution VALUES (?1, 'last', 'flow', 'running', 1, 1, 1, 1, 1)";
+        crowd.execute(full, [last]).unwrap();
+        drop(crowd);
+        let store = scratch.open().await;
+        let refused = store.start(start("a", "flow", json!(1))).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Malformed { .. }), "{refused}");
+        assert_eq!(store.head(&id("a")).await.unwrap(), None);
+    }
 }
 
 #[tokio::test]
@@ -211,7 +273,8 @@ async fn a_file_size_limit_is_a_full_store_and_loses_nothing() {
         said.lines().rfind(|line| line.starts_with("ack ")).unwrap_or_else(|| panic!("no ack: {said}"));
     assert!(said.contains("refused: StoreFullError FileSize"), "{said}");
     assert!(said.contains("later: StoreError Closed Closed"), "{said}");
-    assert!(!scratch.beside(".probe").exists());
+    let mut left = std::fs::read_dir(scratch.folder()).unwrap().map(|file| file.unwrap().file_name());
+    assert!(!left.any(|name| name.to_string_lossy().ends_with("probe")));
     let store = scratch.open().await;
     let head = store.head(&id("a")).await.unwrap().unwrap();
     assert!(

@@ -10,7 +10,7 @@ use loom_effect_runtime::{CallError, Data, DurableStep, ErrorName, Launch, Signa
 use serde::Serialize;
 
 pub use step::{StepCall, StepFuture};
-pub(crate) use step::{polled_again, recorded, typed};
+pub(crate) use step::{given, recorded, typed};
 
 use crate::decide::{Decide, DecideScope};
 use crate::engine::{Command, Execution, Place};

@@ -116,12 +116,7 @@ where
                     continue;
                 }
             };
-            return Poll::Ready(match served {
-                Served::Own => this.own.take().unwrap_or_else(|| Err(polled_again())),
-                Served::Value(value) => typed(&value),
-                Served::Failure(error) => Err(error),
-                Served::Cancelled => Err(CallError::aborted(place.execution.cancel_reason())),
-            });
+            return Poll::Ready(given(place, served, this.own));
         }
     }
 }
@@ -156,6 +151,20 @@ fn settle<O: Data>(
     own
 }
 
+/// What the flow is given of what the engine serves; `own` is this drive's own result, if it made one.
+pub(crate) fn given<O: Data>(
+    place: &Place,
+    served: Served,
+    own: &mut Option<Result<O, CallError>>,
+) -> Result<O, CallError> {
+    match served {
+        Served::Own => own.take().unwrap_or_else(|| Err(polled_again())),
+        Served::Value(value) => typed(&value),
+        Served::Failure(error) => Err(error),
+        Served::Cancelled => Err(CallError::aborted(place.execution.cancel_reason())),
+    }
+}
+
 /// A value as a journal keeps it, and as it is read back.
 pub(crate) fn recorded<O: Data>(output: O) -> Result<(Value, O), CallError> {
     let value = serde_json::to_value(&output).map_err(|_| {
@@ -176,7 +185,7 @@ pub(crate) fn typed<O: Data>(value: &Value) -> Result<O, CallError> {
 }
 
 #[cold]
-pub(crate) fn polled_again() -> CallError {
+fn polled_again() -> CallError {
     CallError::named(ErrorName::OutputInvalid, "a step was polled after it had given its result")
 }
 

@@ -19,8 +19,8 @@ use ceiling::Ceiling;
 pub use scope::DecideScope;
 use scope::ScopeGuard;
 
-use crate::ctx::{polled_again, recorded, typed};
-use crate::engine::{Place, Served, Turn};
+use crate::ctx::{given, recorded};
+use crate::engine::{Place, Turn};
 use crate::failure;
 
 /// A decision that was not started yet. Await it.
@@ -139,12 +139,7 @@ where
                     continue;
                 }
             };
-            return Poll::Ready(match served {
-                Served::Own => this.own.take().unwrap_or_else(|| Err(polled_again())),
-                Served::Value(value) => typed(&value),
-                Served::Failure(error) => Err(error),
-                Served::Cancelled => Err(CallError::aborted(place.execution.cancel_reason())),
-            });
+            return Poll::Ready(given(place, served, this.own));
         }
     }
 }

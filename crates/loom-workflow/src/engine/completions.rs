@@ -100,8 +100,10 @@ impl Engine {
     }
 
     /// Queues a cancel; the flow hears of it once it is acknowledged. Answers whether it is the first.
+    ///
+    /// While the journal is served none is taken: what the flow emitted would be queued again before it. Ask once live.
     pub(crate) fn request_cancel(&mut self, kind: CancelKind, at_ms: u64) -> bool {
-        if self.ended || self.cancel != Cancel::None {
+        if self.ended || !self.live || self.cancel != Cancel::None {
             return false;
         }
         self.cancel = Cancel::Queued(kind);

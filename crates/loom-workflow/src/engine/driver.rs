@@ -46,6 +46,7 @@ pub(crate) struct Driver {
     head: Head,
     /// Ready when the deadline passes.
     deadline: Option<BoxFuture<'static, ()>>,
+    deadline_passed: bool,
     sending: Option<BoxFuture<'static, Result<Head, StoreError>>>,
     /// Ready when a cancelled flow has had its time.
     grace: Option<BoxFuture<'static, ()>>,
@@ -62,7 +63,8 @@ impl Driver {
         deadline: Option<BoxFuture<'static, ()>>,
     ) -> Self {
         let (sending, grace, ending) = (None, None, None);
-        Self { execution, store, running, flow, head, deadline, sending, grace, ending }
+        let deadline_passed = false;
+        Self { execution, store, running, flow, head, deadline, deadline_passed, sending, grace, ending }
     }
 
     pub(crate) fn execution(&self) -> &Arc<Execution> {
@@ -115,15 +117,15 @@ impl Driver {
         }
     }
 
-    /// Queues what came from outside: a cancel, or the deadline.
+    /// Queues what came from outside: a cancel, or the deadline. Both last, so each turn may ask again.
     fn hear(&mut self, cx: &mut Context<'_>) {
-        let mut asked = None;
-        if self.running.cancel_reason().is_some() {
-            asked = Some(CancelKind::Cancel);
-        } else if self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready()) {
-            self.deadline = None;
-            asked = Some(CancelKind::Deadline);
+        if self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(cx).is_ready()) {
+            (self.deadline, self.deadline_passed) = (None, true);
         }
+        let asked = match self.running.cancel_reason() {
+            Some(_) => Some(CancelKind::Cancel),
+            None => self.deadline_passed.then_some(CancelKind::Deadline),
+        };
         if let Some(kind) = asked {
             let at_ms = self.execution.clock.now_ms();
             self.execution.engine(|engine| engine.request_cancel(kind, at_ms));

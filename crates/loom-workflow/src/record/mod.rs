@@ -15,9 +15,7 @@ pub use event::{
     FieldShape, SeverRecord, Shape, StepCompleted, StepFailed, StepStarted, UsageRecord,
 };
 pub use id::{DecisionId, ExecutionId, FlowName, ID_BYTES_MAX, IdError, PATH_LEVELS_MAX, StepId, StepPath};
-pub use raw::{
-    HEADER_TEXT_BYTES_MAX, PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX, PAYLOAD_INLINE_BYTES, RawRecord, RecordFault,
-};
+pub use raw::{HEADER_TEXT_BYTES_MAX, PAYLOAD_BYTES_MAX, PAYLOAD_DEPTH_MAX, RawRecord, RecordFault};
 
 /// What the code looked like when a step ran; replay compares it and blocks where it differs (T15).
 #[derive(Clone, Debug, PartialEq, Eq)]

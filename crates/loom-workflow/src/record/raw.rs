@@ -6,12 +6,6 @@ use std::sync::Arc;
 use super::{Draft, EVENT_SCHEMA_VERSION, Event, EventKind, Fingerprint, Record, StepPath};
 use crate::store::StoreError;
 
-/// The size from which a payload is meant to move out of the record behind a claim check.
-///
-/// Claim checks come with their own version of the layout; until then a payload up to
-/// [`PAYLOAD_BYTES_MAX`] is stored whole and a larger one is refused.
-pub const PAYLOAD_INLINE_BYTES: usize = 64 * 1024;
-
 /// The most bytes of JSON one event may take; more is refused with [`StoreError::TooLarge`].
 pub const PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 

@@ -89,15 +89,6 @@ pub enum Started {
     Attached(Head),
 }
 
-impl Started {
-    /// The head either way.
-    pub fn into_head(self) -> Head {
-        match self {
-            Self::Created(head) | Self::Attached(head) => head,
-        }
-    }
-}
-
 /// An append or a start, checked and ready to be stored behind its fence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

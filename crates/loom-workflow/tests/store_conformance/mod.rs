@@ -112,8 +112,15 @@ pub(crate) fn append(head: &Head, drafts: Vec<Draft>) -> Append {
     Append::new(head.execution.clone(), head.fence(), drafts)
 }
 
+/// The head of a start, whether it made the execution or found it.
+pub(crate) fn head_of(started: Started) -> Head {
+    match started {
+        Started::Created(head) | Started::Attached(head) => head,
+    }
+}
+
 async fn begun(store: &Store, execution: &str) -> Head {
-    store.start(start(execution, "flow", json!({"n": 1}))).await.unwrap().into_head()
+    head_of(store.start(start(execution, "flow", json!({"n": 1}))).await.unwrap())
 }
 
 async fn events(store: &Store, execution: &str) -> Vec<Event> {
