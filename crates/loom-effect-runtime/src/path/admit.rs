@@ -14,6 +14,7 @@ use crate::effect::EffectMode;
 use crate::error::{CallError, Refusal};
 use crate::hook::Step;
 use crate::names::ErrorName;
+use crate::runtime::ToolEntry;
 
 /// The input as the effect's own type, when it was another, and what failed on the way: rewriting, then coercion.
 /// The failure is kept: it is told only to whom the authorizer lets through.
@@ -93,13 +94,13 @@ pub(super) async fn authorize_wait(live: &Live, input: &Input) -> Result<Proof, 
 /// No taint in a request outside its declared place (spec row D9), none beyond the stated size and depth, and the
 /// effect's mode fits the seam (spec row T7). Runs under the lane's catch.
 #[inline]
-pub(super) fn guard(live: &Live, input: &Input) -> Result<(), CallError> {
+pub(super) fn guard(live: &Live, entry: &ToolEntry, input: &Input) -> Result<(), CallError> {
     match input.payload().guard(&live.runtime().limits) {
         Ok(None) => {}
         Ok(Some(fenced)) => live.fence(fenced),
         Err(error) => return Err(guard_error(error)),
     }
-    let Some(mode) = live.entry().mode else { return Ok(()) };
+    let Some(mode) = entry.mode else { return Ok(()) };
     match (mode, live.call.seam()) {
         (EffectMode::Journaled, Seam::Durable) | (EffectMode::Transient, Seam::Transient) => Ok(()),
         _ => Err(wrong_mode(live.call.tool(), mode)),

@@ -13,6 +13,7 @@ use crate::effect::EffectContext;
 use crate::error::{CallError, Refusal};
 use crate::hook::Step;
 use crate::names::ErrorName;
+use crate::runtime::ToolEntry;
 
 /// How far one attempt is. Its room is open from its first step to its end.
 pub(super) struct Attempt {
@@ -51,7 +52,7 @@ impl Attempt {
         input: &Authorized<'_>,
         place: &mut Output,
     ) -> Result<Turn, CallError> {
-        let turn = caught(|| self.lane(live, input, place));
+        let turn = caught(|| self.lane(live, live.entry(), input, place));
         turn.unwrap_or_else(|_| Err(self.blame(live)))
     }
 
@@ -85,6 +86,7 @@ impl Attempt {
     pub(super) fn lane(
         &mut self,
         live: &Live,
+        entry: &ToolEntry,
         input: &Authorized<'_>,
         place: &mut Output,
     ) -> Result<Turn, CallError> {
@@ -98,7 +100,7 @@ impl Attempt {
                 place.clear();
             }
             self.stage = Stage::Execute;
-            match live.entry().effect.ready(input, &EffectContext { live, room }, place) {
+            match entry.effect.ready(input, &EffectContext { live, room }, place) {
                 None => return Ok(Turn::Execute),
                 Some(result) => judge(live, result)?,
             }

@@ -116,7 +116,7 @@ impl Path {
 
     #[inline]
     fn lane(&mut self, live: &Live, input: &Input, place: &mut Output) -> Result<Turn, CallError> {
-        let runtime = live.runtime();
+        let (runtime, entry) = (live.runtime(), live.entry());
         if self.stage <= Stage::Authorizer {
             match admit::authorize(live, input)? {
                 None => return Ok(Turn::Authorizer),
@@ -125,10 +125,10 @@ impl Path {
             self.stage = Stage::Guard;
         }
         if self.stage <= Stage::Guard {
-            if let Some(kept) = self.kept.take() {
-                return Err(kept);
+            if let Some(kept) = &self.kept {
+                return Err(kept.clone());
             }
-            admit::guard(live, input)?;
+            admit::guard(live, entry, input)?;
             self.stage = Stage::Before;
         }
         if self.stage <= Stage::Before {
@@ -147,7 +147,7 @@ impl Path {
             return Ok(Turn::Arounds);
         }
         let input = Authorized::by(&self.proof, input)?;
-        Ok(match self.attempt.lane(live, &input, place)? {
+        Ok(match self.attempt.lane(live, entry, &input, place)? {
             attempt::Turn::Done(_) => Turn::Done(Ok(())),
             turn => Turn::Attempt(turn),
         })
