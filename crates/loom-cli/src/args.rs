@@ -12,7 +12,7 @@ use crate::offline::Mode;
 const ASK_TOKENS_MAX_DEFAULT: u32 = 1024;
 
 /// How many executions `loom logs` lists unless it is said.
-const LIST_DEFAULT: usize = 20;
+const LIST_DEFAULT: u32 = 20;
 
 /// Governed prompts and plans: streamed live through guards, journaled, and replayed.
 #[derive(Debug, Parser)]
@@ -72,8 +72,8 @@ pub(crate) struct LogsArgs {
     /// The execution, by its id or the unique beginning of it; all of them without.
     pub(crate) id: Option<String>,
     /// The most executions to list, newest first.
-    #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, conflicts_with = "id")]
-    pub(crate) limit: usize,
+    #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "id")]
+    pub(crate) limit: u32,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -143,6 +143,14 @@ impl Args {
             line.iter().map(|arg| if arg == "--offline" { "--offline=normal".into() } else { arg.clone() });
         Self::try_parse_from(filled).map_err(|_| error)
     }
+}
+
+/// What a mistake in the command line is, in one line and without advice.
+pub(crate) fn mistake(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = text.trim_start_matches("error: ").split_whitespace().collect();
+    words.join(" ")
 }
 
 fn is_about_the_offline_mode(error: &clap::Error) -> bool {

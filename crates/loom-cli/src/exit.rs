@@ -46,6 +46,9 @@ pub(crate) struct Severed {
     pub(crate) length: Option<u64>,
 }
 
+/// What helps where a request is larger than its bound.
+pub(crate) const SAY_IT_SHORTER: &str = "say it shorter: a request has at most 8 MiB";
+
 impl Failure {
     /// A failure by a stable name, which decides exit code and hint.
     pub(crate) fn named(name: ErrorName, message: impl fmt::Display) -> Self {
@@ -69,6 +72,10 @@ impl From<&CallError> for Failure {
     fn from(error: &CallError) -> Self {
         let mut failure = Self::named(error.name(), error);
         failure.severed = error.violation().map(Severed::from);
+        if failure.name == ErrorName::InputInvalid {
+            // The command makes every input itself: its size is what a person can change.
+            failure.hint = Some(SAY_IT_SHORTER.to_owned());
+        }
         if let Some(error) = ProviderError::behind(error) {
             failure.hint = Some(provider_hint(error));
         }
@@ -89,6 +96,8 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::NotFound => failure.hint("`loom logs` lists the executions of this store"),
             StoreError::BadLocation { .. } => Self { exit: Exit::Usage, ..failure },
+            StoreError::ReadOnly => Self { exit: Exit::Usage, ..failure }
+                .hint("a plan is recorded: drop `mode=ro`, or name another journal with `--db PATH`"),
             StoreError::Io { kind: std::io::ErrorKind::NotFound, .. } => failure.hint(
                 "there is no journal yet: `loom plan \"…\"` makes one, `--db` or $LOOM_DB names another",
             ),

@@ -87,7 +87,8 @@ impl Planner {
     }
 }
 
-fn request(input: &PlanInput) -> ChatRequest {
+/// What the model is asked.
+pub(crate) fn request(input: &PlanInput) -> ChatRequest {
     const SYSTEM: &str = "You plan. Answer with JSON alone: {\"steps\": [...]} with one to four steps, each one short \
                           imperative sentence of at most 60 characters.";
     const EXAMPLE: &str = r#"{"steps": ["Choose a pot and fresh soil", "Move the plant and water it"]}"#;

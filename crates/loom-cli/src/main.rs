@@ -3,14 +3,17 @@
 //! It is for people at a terminal and for scripts; programs use the library crates. What it shows is in `docs/cli.md`.
 
 mod args;
+mod bounded;
 mod commands;
 mod exit;
 mod flow;
+mod guards;
 mod live;
 mod model;
 mod offline;
 mod render;
 mod signals;
+mod stdout;
 mod store;
 
 use std::ffi::OsString;
@@ -38,24 +41,55 @@ Three commands to try, none of which needs a key or a network:
 
 fn main() -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();
-    let args = match Args::read(&line) {
-        Ok(args) => args,
-        Err(error) => error.exit(),
+    let exit = match Args::read(&line) {
+        Ok(args) => run(args),
+        Err(error) => told(&error, &line),
     };
-    ExitCode::from(run(args).code())
+    ExitCode::from(exit.code())
+}
+
+/// Tells what is no command: help and version, or a mistake.
+fn told(error: &clap::Error, line: &[OsString]) -> Exit {
+    let printed = error.print().and_then(|()| io::stdout().flush());
+    if !error.use_stderr() {
+        return shown(printed);
+    }
+    if line.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json") {
+        // The exit code tells the mistake, also where nobody reads of it.
+        let _ = writeln!(io::stdout(), "{}", render::error_line(&Failure::usage(args::mistake(error), "")));
+    }
+    Exit::Usage
+}
+
+/// How a text that is all of the output ends the process: whoever closed stdout does not want it.
+fn shown(written: io::Result<()>) -> Exit {
+    match written.map_err(|error| error.kind()) {
+        Ok(()) | Err(io::ErrorKind::BrokenPipe) => Exit::Ok,
+        Err(kind) => {
+            let _ = writeln!(io::stderr(), "error: stdout cannot be written: {kind}");
+            Exit::Failed
+        }
+    }
 }
 
 fn run(args: Args) -> Exit {
     let Some(command) = args.command else {
-        // Whoever closed stdout does not want to be welcomed.
-        let _ = io::stdout().write_all(WELCOME.as_bytes());
-        return Exit::Ok;
+        if args.json {
+            let _ = io::stderr().write_all(WELCOME.as_bytes());
+            return Exit::Ok;
+        }
+        let mut stdout = io::stdout();
+        return shown(stdout.write_all(WELCOME.as_bytes()).and_then(|()| stdout.flush()));
     };
     let stop = Signal::new();
     let screen = Arc::new(Screen::new(args.json, stop.clone()));
     let result = start(command, &screen, &stop);
     match (screen.closed(), result) {
         (Some(io::ErrorKind::BrokenPipe), _) => Exit::Ok,
+        (Some(io::ErrorKind::TimedOut), _) if signals::is_interrupted(&stop) => {
+            screen.note("error: interrupted, and nobody reads stdout");
+            Exit::Interrupted
+        }
         (Some(kind), _) => {
             screen.note(&format!("error: stdout cannot be written: {kind}\nhint: what was recorded is kept; `loom logs` shows it"));
             Exit::Failed

@@ -1,7 +1,6 @@
 //! The governed runtime of a command: one tool, its guards, and the provider behind it.
 
 use std::env;
-use std::fs;
 use std::sync::Arc;
 
 use loom_effect_runtime::{
@@ -14,15 +13,12 @@ use loom_llm::openai::OpenAiCompatible;
 use loom_llm::tls::{Roots, TlsError};
 use loom_llm::{ApiKey, ChatRequest, ProviderError, Remedy, stream_token_budget};
 use loom_middleware::{KillSwitch, Retry};
-use loom_safety::{DenyPatterns, PiiValidator, SafetyMiddleware, SafetyValidator};
 
-use crate::args::{ModelArgs, Rule};
+use crate::args::ModelArgs;
 use crate::exit::Failure;
-use crate::offline::OfflineModel;
+use crate::guards::Guards;
+use crate::offline::{Mode, OfflineModel};
 use crate::render::Screen;
-
-/// The most bytes of a deny file.
-const DENY_FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// What the live text of an attempt may come to, for each token that was asked for: a token of a model is rarely
 /// longer than four estimated ones, and a provider that heeds no bound is stopped here.
@@ -48,16 +44,32 @@ pub(crate) fn principal() -> Principal {
     Principal::new("loom-cli")
 }
 
-impl Model {
-    /// The model that the command line asks for, under its guards.
+/// What the command line and the environment say about the model and its guards, found fit to be used.
+pub(crate) struct Setting {
+    pub(crate) guards: Guards,
+    provider: Choice,
+}
+
+enum Choice {
+    Offline(Mode),
+    /// With what a person is told about it.
+    Http(OpenAiCompatible, Option<&'static str>),
+}
+
+impl Setting {
+    /// Reads everything that can be a mistake, before anything is made or said.
+    pub(crate) fn read(args: &ModelArgs) -> Result<Self, Failure> {
+        Ok(Self { guards: Guards::read(args)?, provider: choice(args)? })
+    }
+
+    /// The model under its guards.
     pub(crate) async fn open(
+        self,
         grant: Grant,
-        args: &ModelArgs,
         tokens_max: u32,
         screen: &Arc<Screen>,
-    ) -> Result<Self, Failure> {
-        let validators = validators(args)?;
-        let (provider, offline) = provider(args, screen).await?;
+    ) -> Result<Model, Failure> {
+        let (provider, offline) = self.provider.open(screen).await?;
         let kill_switch = KillSwitch::new();
         let warned = Arc::clone(screen);
         let mut builder = EffectRuntime::builder()
@@ -67,15 +79,14 @@ impl Model {
             .middleware(stream_token_budget(u64::from(tokens_max) * BUDGET_TOKENS_EACH))
             .around(Retry::new().when(may_pass))
             .around(kill_switch.running());
-        if !validators.is_empty() {
-            let safety = SafetyMiddleware::new(validators);
+        if let Some(safety) = self.guards.middleware() {
             builder = builder.middleware(safety.clone()).output_middleware(safety);
         }
         let effect = LlmEffect::builder(grant.tool, provider).build();
         let runtime =
             builder.effect(effect).build().map_err(|error| Failure::named(ErrorName::EffectFailed, error))?;
         let tool = runtime.tool(grant.tool)?;
-        Ok(Self { runtime, tool, _offline: offline })
+        Ok(Model { runtime, tool, _offline: offline })
     }
 }
 
@@ -119,18 +130,31 @@ fn may_pass(error: &CallError) -> bool {
     }
 }
 
-async fn provider(
-    args: &ModelArgs,
-    screen: &Screen,
-) -> Result<(OpenAiCompatible, Option<OfflineModel>), Failure> {
+impl Choice {
+    async fn open(self, screen: &Screen) -> Result<(OpenAiCompatible, Option<OfflineModel>), Failure> {
+        match self {
+            Self::Http(provider, told) => {
+                if let Some(told) = told {
+                    screen.note(told);
+                }
+                Ok((provider, None))
+            }
+            Self::Offline(mode) => {
+                let offline = OfflineModel::serve(mode).await.map_err(|error| {
+                    let kind = error.kind();
+                    Failure::named(ErrorName::Provider, format!("the offline model cannot listen: {kind}"))
+                })?;
+                screen.note("offline: a scripted model answers; --base-url URL asks a real one");
+                let http = HttpConfig::new(offline.base_url());
+                Ok((OpenAiCompatible::new("offline", http).map_err(config)?, Some(offline)))
+            }
+        }
+    }
+}
+
+fn choice(args: &ModelArgs) -> Result<Choice, Failure> {
     let Some(base_url) = &args.base_url else {
-        let offline = OfflineModel::serve(args.offline.unwrap_or_default()).await.map_err(|error| {
-            Failure::named(ErrorName::Provider, format!("the offline model cannot listen: {}", error.kind()))
-        })?;
-        screen.note("offline: a scripted model answers; --base-url URL asks a real one");
-        let provider =
-            OpenAiCompatible::new("offline", HttpConfig::new(offline.base_url())).map_err(config)?;
-        return Ok((provider, Some(offline)));
+        return Ok(Choice::Offline(args.offline.unwrap_or_default()));
     };
     let mut http = HttpConfig::new(base_url);
     if let Some(key) = key()? {
@@ -139,14 +163,16 @@ async fn provider(
     if args.allow_plain_http {
         http = http.allow_plain_http();
     }
-    let provider = match OpenAiCompatible::new("model", http.clone()) {
+    let choice = match OpenAiCompatible::new("model", http.clone()) {
         Err(ConfigError::Tls(TlsError::NoSystemRoots)) => {
-            screen.note("this system has no certificate authorities; the built-in ones are used");
-            OpenAiCompatible::new("model", http.with_roots(Roots::Bundled))
+            OpenAiCompatible::new("model", http.with_roots(Roots::Bundled)).map(|provider| {
+                let told = "this system has no certificate authorities; the built-in ones are used";
+                Choice::Http(provider, Some(told))
+            })
         }
-        provider => provider,
+        provider => provider.map(|provider| Choice::Http(provider, None)),
     };
-    Ok((provider.map_err(config)?, None))
+    choice.map_err(config)
 }
 
 fn config(error: ConfigError) -> Failure {
@@ -173,53 +199,6 @@ fn key() -> Result<Option<ApiKey>, Failure> {
         }
     }
     Ok(None)
-}
-
-fn validators(args: &ModelArgs) -> Result<Vec<Box<dyn SafetyValidator>>, Failure> {
-    let asked = |rule| args.rules.contains(&rule);
-    if asked(Rule::None) && args.rules.iter().any(|rule| *rule != Rule::None) {
-        return Err(Failure::usage(
-            "`none` stands beside other rules",
-            "say `--rules none` alone, or the rules",
-        ));
-    }
-    let by_default = args.rules.is_empty();
-    let (pii, deny) =
-        (by_default || asked(Rule::Pii), asked(Rule::Deny) || (by_default && args.deny.is_some()));
-    let mut validators: Vec<Box<dyn SafetyValidator>> = Vec::new();
-    if pii {
-        validators.push(PiiValidator::default().into());
-    }
-    match (&args.deny, deny) {
-        (Some(path), true) => validators.push(deny_patterns(path)?.into()),
-        (None, true) => {
-            return Err(Failure::usage(
-                "the rule `deny` has no patterns",
-                "name a file of them with --deny FILE",
-            ));
-        }
-        (Some(_), false) => {
-            let message = "--deny names patterns that --rules leaves out";
-            return Err(Failure::usage(message, "add `deny` to --rules, or drop --deny"));
-        }
-        (None, false) => {}
-    }
-    Ok(validators)
-}
-
-fn deny_patterns(path: &std::path::Path) -> Result<DenyPatterns, Failure> {
-    let hint = "--deny FILE is text with one pattern a line: a literal, or /regex/ with flags i and w";
-    let length = fs::metadata(path).map(|file| file.len());
-    if length.as_ref().is_ok_and(|bytes| *bytes > DENY_FILE_BYTES_MAX) {
-        return Err(Failure::usage(
-            format!("the deny file is larger than {DENY_FILE_BYTES_MAX} bytes"),
-            hint,
-        ));
-    }
-    let text = length.and_then(|_| fs::read_to_string(path));
-    let text = text
-        .map_err(|error| Failure::usage(format!("the deny file cannot be read: {}", error.kind()), hint))?;
-    DenyPatterns::from_lines(&text).map_err(|error| Failure::usage(error, hint))
 }
 
 #[cfg(test)]

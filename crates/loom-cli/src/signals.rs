@@ -1,6 +1,7 @@
 //! What ends a command from outside: Ctrl-C, SIGTERM, and a reader of stdout that went away.
 
 use std::io;
+use std::time::Duration;
 
 use loom_effect_runtime::Signal;
 
@@ -21,50 +22,54 @@ pub(crate) fn is_interrupted(stop: &Signal) -> bool {
     stop.reason().is_some_and(|reason| reason.is::<Interrupted>())
 }
 
-/// Raises `stop` at the first SIGINT or SIGTERM, and ends the process at the second.
+/// How long a command may take to end after it was interrupted, in seconds.
+const SHUTDOWN_GRACE_S: u64 = 10;
+
+/// Raises `stop` at the first SIGINT or SIGTERM, and ends the process at the second, or when it has not ended by
+/// itself after [`SHUTDOWN_GRACE_S`].
 ///
-/// It has a thread of its own: a command that is stuck in a write to a slow pipe can still be ended. The handler of
-/// SIGXFSZ only exists: without one the system ends a process whose file grows past its limit, before the store can
-/// say that it is full.
+/// It has a thread of its own: a command that is stuck, in a file that never opens or a stderr that nobody reads, ends
+/// all the same. The handler of SIGXFSZ only exists: without one the system ends a process whose file grows past its
+/// limit, before the store can say that it is full.
 #[cfg(unix)]
 pub(crate) fn listen(stop: Signal) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let entered = runtime.enter();
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let file_size = signal(SignalKind::from_raw(libc::SIGXFSZ))?;
     drop(entered);
     let listen = move || {
         let _handled = file_size;
-        runtime.block_on(async {
-            for count in 1_u32.. {
-                tokio::select! {
-                    _ = interrupt.recv() => {}
-                    _ = terminate.recv() => {}
-                }
-                if count > 1 {
-                    std::process::exit(i32::from(Exit::Interrupted.code()));
-                }
-                stop.abort_with(Interrupted);
+        runtime.block_on(end(&stop, async || {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
             }
-        });
+        }));
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop)
 }
 
-/// Raises `stop` at the first Ctrl-C, and ends the process at the second.
+/// Raises `stop` at the first Ctrl-C, and ends the process at the second, or when it has not ended by itself after
+/// [`SHUTDOWN_GRACE_S`].
 #[cfg(not(unix))]
 pub(crate) fn listen(stop: Signal) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let listen = move || {
-        runtime.block_on(async {
-            while tokio::signal::ctrl_c().await.is_ok() {
-                if !stop.abort_with(Interrupted) {
-                    std::process::exit(i32::from(Exit::Interrupted.code()));
-                }
+        runtime.block_on(end(&stop, async || {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending().await
             }
-        });
+        }));
     };
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop)
+}
+
+async fn end(stop: &Signal, mut asked: impl AsyncFnMut()) {
+    asked().await;
+    stop.abort_with(Interrupted);
+    let _ = tokio::time::timeout(Duration::from_secs(SHUTDOWN_GRACE_S), asked()).await;
+    std::process::exit(i32::from(Exit::Interrupted.code()));
 }

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,7 +34,12 @@ pub(crate) async fn open(
     screen: &Screen,
     stop: &Signal,
 ) -> Result<Arc<SqliteStore>, Failure> {
-    let opening = SqliteStore::open(location(args)?);
+    let path = path(args)?;
+    let options = SqliteOptions::new(&path)?;
+    if is_for_reading(&path) {
+        return Err(StoreError::ReadOnly.into());
+    }
+    let opening = SqliteStore::open(options);
     let mut opening = std::pin::pin!(opening);
     let mut told = false;
     loop {
@@ -54,7 +59,7 @@ pub(crate) async fn open(
 
 /// Opens the journal for reading: without the lock, and also where nothing can be written.
 pub(crate) async fn open_to_read(args: &StoreArgs) -> Result<Arc<SqliteStore>, Failure> {
-    Ok(Arc::new(SqliteStore::open(location(args)?.read_only()).await?))
+    Ok(Arc::new(SqliteStore::open(SqliteOptions::new(path(args)?)?.read_only()).await?))
 }
 
 /// The execution of that id, or the one whose id begins so.
@@ -84,12 +89,19 @@ pub(crate) async fn find(store: &SqliteStore, text: &str) -> Result<Head, Failur
     Ok(found.ok_or(StoreError::NotFound)?)
 }
 
-fn location(args: &StoreArgs) -> Result<SqliteOptions, Failure> {
-    let path = match &args.db {
-        Some(path) => path.clone(),
-        None => default_path(|name| env::var_os(name).filter(|value| !value.is_empty()))?,
-    };
-    Ok(SqliteOptions::new(path)?)
+fn path(args: &StoreArgs) -> Result<PathBuf, Failure> {
+    match &args.db {
+        Some(path) => Ok(path.clone()),
+        None => default_path(|name| env::var_os(name).filter(|value| !value.is_empty())),
+    }
+}
+
+/// Whether the location, one that the store accepts, is a URI for reading only; its last mode counts.
+fn is_for_reading(location: &Path) -> bool {
+    let uri = location.to_str().and_then(|text| text.strip_prefix("file:")).unwrap_or("");
+    let uri = uri.split_once('#').map_or(uri, |(before, _)| before);
+    let query = uri.split_once('?').map_or("", |(_, query)| query);
+    query.split('&').rfind(|parameter| !parameter.is_empty()) == Some("mode=ro")
 }
 
 fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, Failure> {
@@ -123,5 +135,14 @@ mod tests {
         assert_eq!(place(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]).unwrap(), "/d/loom/loom.db");
         assert_eq!(place(&[("XDG_DATA_HOME", "d"), ("HOME", "/h")]).unwrap(), "/h/.local/share/loom/loom.db");
         assert_eq!(place(&[]), None);
+    }
+
+    #[test]
+    fn a_location_for_reading_is_a_uri_whose_last_mode_says_so() {
+        let for_reading = |text: &str| is_for_reading(Path::new(text));
+        assert!(for_reading("file:a.db?mode=ro") && for_reading("file:///a?mode=rw&mode=ro&#x"));
+        for other in ["file:a.db", "file:a.db?mode=ro&mode=rw", "a.db?mode=ro", "file:a.db#?mode=ro"] {
+            assert!(!for_reading(other), "{other}");
+        }
     }
 }

@@ -10,14 +10,14 @@ use super::stopped;
 use crate::args::AskArgs;
 use crate::exit::Failure;
 use crate::live::Live;
-use crate::model::{Grant, Model, principal};
+use crate::model::{Grant, Setting, principal};
 use crate::render::Screen;
 
 const GRANT: Grant = Grant { tool: "llm.ask", flow: None };
 
 pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
     let AskArgs { prompt, max_tokens, model: args } = args;
-    let model = Model::open(GRANT, &args, max_tokens, screen).await?;
+    let model = Setting::read(&args)?.open(GRANT, max_tokens, screen).await?;
     let request = ChatRequest::new(args.model, vec![Message::user(prompt)]).with_max_tokens(max_tokens);
     let live = Live::new(screen);
     let caller = model.runtime.caller(Identity::new(principal()));

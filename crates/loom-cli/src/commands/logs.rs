@@ -19,7 +19,10 @@ pub(crate) async fn run(args: LogsArgs, screen: &Arc<Screen>, stop: &Signal) -> 
             let head = store::find(&store, &id).await?;
             events(&store, &head, screen, stop).await
         }
-        None => executions(&store, args.limit, screen, stop).await,
+        None => {
+            let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
+            executions(&store, limit, screen, stop).await
+        }
     }
 }
 

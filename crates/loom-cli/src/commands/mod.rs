@@ -5,16 +5,19 @@ pub(crate) mod logs;
 pub(crate) mod plan;
 pub(crate) mod replay;
 
-use std::io::Read;
-
+use loom_classify::guard::REQUEST_BYTES_MAX;
 use loom_effect_runtime::{ErrorName, Signal};
 
 use crate::args::Command;
-use crate::exit::Failure;
+use crate::bounded::{Unreadable, read_text};
+use crate::exit::{Failure, SAY_IT_SHORTER};
 use crate::signals::is_interrupted;
 
-/// The most bytes that are read of stdin: what a request may have.
-const STDIN_BYTES_MAX: u64 = 8 << 20;
+/// What the rest of a request may take beside the words: instructions, example, schema, and the names in them.
+const REQUEST_FRAMING_BYTES: usize = 64 << 10;
+
+/// The most bytes that are read of stdin: what fits into a request.
+const STDIN_BYTES_MAX: u64 = (REQUEST_BYTES_MAX - REQUEST_FRAMING_BYTES) as u64;
 
 /// A command that was stopped before it began.
 pub(crate) fn stopped(stop: &Signal) -> Failure {
@@ -39,15 +42,9 @@ pub(crate) fn read_words(command: &mut Command) -> Result<(), Failure> {
 }
 
 fn read_stdin(what: &str) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().take(STDIN_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| {
-        Failure::usage(format!("stdin cannot be read: {}", error.kind()), "pipe a text into it")
-    })?;
-    if bytes.len() as u64 > STDIN_BYTES_MAX {
-        let message = format!("the {what} has more than {STDIN_BYTES_MAX} bytes");
-        return Err(Failure::usage(message, "say it shorter"));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("the {what} is not UTF-8"), "pipe a text into it"))
+    read_text(std::io::stdin(), STDIN_BYTES_MAX).map_err(|unreadable| match unreadable {
+        Unreadable::TooLong { .. } => Failure::usage(format!("the {what} {unreadable}"), SAY_IT_SHORTER),
+        Unreadable::Io(_) => Failure::usage(format!("stdin {unreadable}"), "pipe a text into it"),
+        Unreadable::NotUtf8 => Failure::usage(format!("the {what} {unreadable}"), "pipe a text into it"),
+    })
 }

@@ -9,9 +9,9 @@ use loom_workflow::{StartOptions, Workflow, WorkflowError};
 use super::stopped;
 use crate::args::PlanArgs;
 use crate::exit::Failure;
-use crate::flow::{FLOW, PLAN_TOKENS_MAX, PLAN_TOOL, Plan, PlanInput, Planner, plan_flow};
+use crate::flow::{FLOW, PLAN_TOKENS_MAX, PLAN_TOOL, Plan, PlanInput, Planner, plan_flow, request};
 use crate::live::Live;
-use crate::model::{Grant, Model, principal};
+use crate::model::{Grant, Setting, principal};
 use crate::render::Screen;
 use crate::signals::is_interrupted;
 use crate::store;
@@ -25,8 +25,12 @@ pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> 
         }
         None => ExecutionId::mint(),
     };
-    let model = Model::open(GRANT, &args.model, PLAN_TOKENS_MAX, screen).await?;
+    let setting = Setting::read(&args.model)?;
+    let input = PlanInput { goal: args.goal, model: args.model.model };
+    // The journal keeps the goal from its first event on; the decision's own call is judged again.
+    setting.guards.judge(PLAN_TOOL, request(&input)).await?;
     let store = store::open(&args.store, screen, stop).await?;
+    let model = setting.open(GRANT, PLAN_TOKENS_MAX, screen).await?;
     let live = Live::new(screen);
     let planner = Planner { tool: model.tool, live: Arc::clone(&live) };
     let workflow = Workflow::builder(model.runtime.clone(), store)
@@ -36,7 +40,6 @@ pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> 
     if stop.is_aborted() {
         return Err(stopped(stop));
     }
-    let input = PlanInput { goal: args.goal, model: args.model.model };
     let options = StartOptions::new().execution_id(id.clone()).principal(principal());
     let handle = workflow.start::<Plan>(FLOW, &input, options).await?;
     live.begin(id.as_str());

@@ -8,6 +8,7 @@ use loom_workflow::store::Head;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::terminal::Style;
 use super::{View, payload};
 use crate::exit::{Failure, Severed};
 use crate::flow::Plan;
@@ -15,17 +16,18 @@ use crate::flow::Plan;
 pub(super) struct JsonLines<O, E> {
     out: O,
     err: E,
+    style: Style,
 }
 
 impl<O: Write, E: Write> JsonLines<O, E> {
-    pub(super) fn new(out: O, err: E) -> Self {
-        Self { out, err }
+    pub(super) fn new(out: O, err: E, style: Style) -> Self {
+        Self { out, err, style }
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
-        self.out.write_all(&line)?;
+        let mut line = serde_json::to_string(value)?;
+        line.push('\n');
+        self.out.write_all(self.style.out(&line).as_bytes())?;
         self.out.flush()
     }
 }
@@ -94,8 +96,15 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
     }
 
     fn note(&mut self, text: &str) {
-        let _ = writeln!(self.err, "{text}");
+        let _ = writeln!(self.err, "{}", self.style.err(text));
     }
+}
+
+/// The line that a failure is; for one that comes before there is a view.
+pub(crate) fn error_line(failure: &Failure) -> String {
+    let error = Named { name: failure.name.as_str(), message: &failure.message };
+    // Two texts are JSON, whatever they hold.
+    serde_json::to_string(&ErrorLine { error }).unwrap_or_default()
 }
 
 /// The name first, for the eye: programs do not care.
@@ -137,7 +146,9 @@ mod tests {
     use super::*;
 
     fn lines(show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> String {
-        let mut view = JsonLines::new(Vec::new(), Vec::new());
+        let style =
+            Style { out_terminal: false, err_terminal: false, out_colours: false, err_colours: false };
+        let mut view = JsonLines::new(Vec::new(), Vec::new(), style);
         show(&mut view).unwrap();
         String::from_utf8(view.out).unwrap()
     }

@@ -17,8 +17,10 @@ use serde_json::Value;
 use crate::exit::Failure;
 use crate::flow::Plan;
 use crate::signals::OutputClosed;
+use crate::stdout::Stdout;
 
 use json::JsonLines;
+pub(crate) use json::error_line;
 use terminal::{Style, Terminal};
 
 /// The facts that a command has to show, in the order in which they may come.
@@ -58,10 +60,11 @@ pub(crate) struct Screen {
 impl Screen {
     /// The view that the command line asks for, on stdout and stderr.
     pub(crate) fn new(json: bool, stop: Signal) -> Self {
+        let (out, style) = (Stdout::new(stop.clone()), Style::of_process());
         let view: Box<dyn View> = if json {
-            Box::new(JsonLines::new(io::stdout(), io::stderr()))
+            Box::new(JsonLines::new(out, io::stderr(), style))
         } else {
-            Box::new(Terminal::new(io::stdout(), io::stderr(), Style::of_process()))
+            Box::new(Terminal::new(out, io::stderr(), style))
         };
         Self { view: Mutex::new(view), stop, closed: OnceLock::new() }
     }

@@ -1,7 +1,8 @@
 //! Text that cannot drive a terminal.
 
 /// The text with everything in it that a terminal obeys, but for line breaks and tabs, as a visible sign: control
-/// characters (C0 as their pictures, DEL and C1 as a replacement), and the marks that turn the direction of writing.
+/// characters (C0 as their pictures, DEL and C1 as a replacement), the marks that break a line, turn the direction of
+/// writing or shape it unseen, those of annotations, and the tags.
 pub(super) fn neutral(text: &str) -> String {
     text.chars().map(shown).collect()
 }
@@ -15,8 +16,10 @@ fn shown(c: char) -> char {
         | '\u{200e}'
         | '\u{200f}'
         | '\u{61c}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}' => char::REPLACEMENT_CHARACTER,
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{206f}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => char::REPLACEMENT_CHARACTER,
         c => c,
     }
 }
@@ -31,6 +34,17 @@ mod tests {
         let shown = neutral(driven);
         assert!(!shown.chars().any(char::is_control), "{shown:?}");
         assert!(shown.starts_with("a\u{241b}[2Jb\u{2407}"), "{shown:?}");
+    }
+
+    #[test]
+    fn marks_that_nobody_sees_are_seen() {
+        let ranges = [0x2028..=0x202e, 0x2066..=0x206f, 0xfff9..=0xfffb, 0xe0000..=0xe007f];
+        for mark in ranges.into_iter().flatten().map(|mark| char::from_u32(mark).unwrap()) {
+            assert_eq!(neutral(&format!("a{mark}b")), "a\u{fffd}b", "{mark:?}");
+        }
+        for honest in ['\u{2027}', '\u{202f}', '\u{2065}', '\u{2070}', '\u{fff8}', '\u{fffc}', '\u{e0080}'] {
+            assert_eq!(neutral(&honest.to_string()), honest.to_string());
+        }
     }
 
     #[test]

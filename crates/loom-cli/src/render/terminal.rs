@@ -1,5 +1,6 @@
 //! The view for people: text as it comes, and a plain pipe where stdout is no terminal.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 
@@ -23,8 +24,10 @@ const YELLOW: &str = "\u{1b}[33m";
 /// What the two streams are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    /// Whether stdout is a terminal: then text that was written by a model cannot drive it.
-    pub(super) terminal: bool,
+    /// Whether stdout is a terminal: then text that others wrote, a model or a journal, cannot drive it.
+    pub(super) out_terminal: bool,
+    /// The same of stderr.
+    pub(super) err_terminal: bool,
     pub(super) out_colours: bool,
     pub(super) err_colours: bool,
 }
@@ -32,7 +35,22 @@ pub(super) struct Style {
 impl Style {
     pub(super) fn of_process() -> Self {
         let (out, err) = (io::stdout(), io::stderr());
-        Self { terminal: out.is_terminal(), out_colours: coloured(&out), err_colours: coloured(&err) }
+        Self {
+            out_terminal: out.is_terminal(),
+            err_terminal: err.is_terminal(),
+            out_colours: coloured(&out),
+            err_colours: coloured(&err),
+        }
+    }
+
+    /// A text as stdout may get it.
+    pub(super) fn out<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.out_terminal { neutral(text).into() } else { text.into() }
+    }
+
+    /// A text as stderr may get it.
+    pub(super) fn err<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.err_terminal { neutral(text).into() } else { text.into() }
     }
 }
 
@@ -60,18 +78,20 @@ impl<O: Write, E: Write> Terminal<O, E> {
         Ok(())
     }
 
-    fn line(&mut self, line: &str) -> io::Result<()> {
+    fn line(&mut self, colour: &str, line: &str) -> io::Result<()> {
         self.end_line()?;
+        let line = paint(self.style.out_colours, colour, &self.style.out(line));
         self.out.write_all(format!("{line}\n").as_bytes())?;
         self.out.flush()
     }
 
     /// Says something to a person. A terminal shows both streams, so an open line of text is ended first.
     fn say(&mut self, colour: &str, text: &str) -> io::Result<()> {
-        if self.style.terminal {
+        if self.style.out_terminal {
             self.end_line()?;
         }
-        let _ = writeln!(self.err, "{}", paint(self.style.err_colours, colour, text));
+        let text = self.style.err(text);
+        let _ = writeln!(self.err, "{}", paint(self.style.err_colours, colour, &text));
         Ok(())
     }
 }
@@ -85,11 +105,7 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     fn text(&mut self, text: &str) -> io::Result<()> {
         self.open_line = !text.ends_with('\n');
         self.shown = true;
-        if self.style.terminal {
-            self.out.write_all(neutral(text).as_bytes())?;
-        } else {
-            self.out.write_all(text.as_bytes())?;
-        }
+        self.out.write_all(self.style.out(text).as_bytes())?;
         self.out.flush()
     }
 
@@ -120,13 +136,12 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     }
 
     fn plan(&mut self, plan: &Plan) -> io::Result<()> {
-        let title = paint(self.style.out_colours, BOLD, "plan");
-        self.line(&title)?;
+        self.line(BOLD, "plan")?;
         for (at, step) in plan.steps.iter().enumerate() {
-            self.line(&format!("  {}. {step}", at + 1))?;
+            self.line("", &format!("  {}. {step}", at + 1))?;
         }
         if let Some(id) = self.execution.take() {
-            self.line(&format!("execution {id}"))?;
+            self.line("", &format!("execution {id}"))?;
             self.say(DIM, &format!("look at it: loom logs {id}\nserve it again: loom replay {id}"))?;
         }
         Ok(())
@@ -137,7 +152,7 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
         let started = time::utc(head.started_at_ms);
         let (status, flow) = (status.as_str(), neutral(flow.as_str()));
         let id = neutral(execution.as_str());
-        self.line(&format!("{id}  {started}  {status:<9}  {last_seq:>5} events  {flow}"))
+        self.line("", &format!("{id}  {started}  {status:<9}  {last_seq:>5} events  {flow}"))
     }
 
     fn event(&mut self, record: &Record) -> io::Result<()> {
@@ -147,18 +162,17 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
         if let Some(path) = &record.path {
             content = format!("{path} {content}");
         }
-        if self.style.terminal && content.chars().count() > CONTENT_CHARS_MAX {
+        if self.style.out_terminal && content.chars().count() > CONTENT_CHARS_MAX {
             content = content.chars().take(CONTENT_CHARS_MAX).chain(['…']).collect();
         }
-        let content = if self.style.terminal { neutral(&content) } else { content };
         // Writing to a String cannot fail.
         let _ = write!(line, "  {content}");
-        self.line(&line)
+        self.line("", &line)
     }
 
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
         let id = self.execution.take().unwrap_or_default();
-        self.line(&format!("execution {id}, served from its journal: {effect_calls} effect calls"))
+        self.line("", &format!("execution {id}, served from its journal: {effect_calls} effect calls"))
     }
 
     fn note(&mut self, text: &str) {
@@ -175,8 +189,10 @@ fn paint(colours: bool, colour: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    const PIPE: Style = Style { terminal: false, out_colours: false, err_colours: false };
-    const TERMINAL: Style = Style { terminal: true, out_colours: true, err_colours: true };
+    const PIPE: Style =
+        Style { out_terminal: false, err_terminal: false, out_colours: false, err_colours: false };
+    const TERMINAL: Style =
+        Style { out_terminal: true, err_terminal: true, out_colours: true, err_colours: true };
 
     fn shown(style: Style, show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> (String, String) {
         let mut view = Terminal::new(Vec::new(), Vec::new(), style);

@@ -132,18 +132,28 @@ fn a_prompt_can_be_piped_and_one_that_is_too_large_is_refused_before_anything_st
         Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     };
     assert!(piped(b"name three rivers").ok().out.contains("name three rivers"));
-    assert!(piped(&vec![b'x'; (8 << 20) + 1]).exit(2).err.contains("more than 8388608 bytes"));
+    let large = piped(&vec![b'x'; (8 << 20) - (64 << 10) + 1]).exit(2);
+    assert!(
+        large.err.contains("more than 8323072 bytes") && large.err.contains("say it shorter"),
+        "{large:?}"
+    );
     assert!(piped(&[0xff]).exit(2).err.contains("not UTF-8"));
     assert!(piped(b" \n").exit(2).err.contains("empty"));
 }
 
-/// The prompt fits stdin's bound, the request round it does not.
+/// What stdin may bring fits into a request, and what does not fit is typed and told how to be mended.
 #[test]
-fn an_oversize_request_is_a_typed_error() {
+fn a_prompt_of_the_most_bytes_is_asked_and_one_that_a_long_name_pushes_out_is_refused() {
     let folder = Folder::new();
     let prompt = folder.path().join("prompt");
-    fs::write(&prompt, vec![b'x'; 8 << 20]).unwrap();
-    let mut command = folder.loom(&["ask", "-", "--json", "--rules", "none"]);
-    let ran = Ran::of(command.stdin(fs::File::open(prompt).unwrap())).exit(2);
+    fs::write(&prompt, vec![b'x'; (8 << 20) - (64 << 10)]).unwrap();
+    let name = "m".repeat(100_000);
+    let asked = |more: &[&str]| {
+        let mut command = folder.loom(&[&["ask", "-", "--json", "--rules", "none"], more].concat());
+        Ran::of(command.stdin(fs::File::open(&prompt).unwrap()))
+    };
+    asked(&[]).ok();
+    let ran = asked(&["--model", &name]).exit(2);
     assert_eq!(ran.error().0, "InputInvalidError");
+    assert!(ran.err.contains("hint: say it shorter"), "{ran:?}");
 }

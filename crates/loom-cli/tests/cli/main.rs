@@ -15,6 +15,7 @@ mod provider;
 mod replay;
 mod signals;
 mod store;
+mod stuck;
 mod support;
 mod terminal;
 mod usage;

@@ -62,6 +62,45 @@ fn a_severed_plan_is_recorded_as_severed() {
     assert!(logged.out.contains("SafetyViolationError") && !logged.out.contains("1111"), "{logged:?}");
 }
 
+/// What a guard refuses in a goal is not kept: there is no execution, and no byte of it in the journal.
+#[test]
+fn a_goal_that_a_guard_refuses_is_journaled_nowhere() {
+    let folder = Folder::new();
+    folder.run(&["plan", "repaint"]).ok();
+    fs::write(folder.path().join("deny.txt"), "zephyr\n").unwrap();
+    let peer = Peer::saying(&["never"]);
+    for goal in ["pay with 4111 1111 1111 1111", "ask zephyr"] {
+        let args = ["plan", goal, "--json", "--deny", "deny.txt", "--execution-id", "x-1"];
+        let ran = folder.run(&[&args[..], &["--base-url", &peer.base_url()]].concat()).exit(3);
+        assert_eq!(ran.error().0, "SafetyViolationError");
+        assert_eq!(order(&ran.json()), ["error"], "{ran:?}");
+        assert!(!ran.err.contains("loom logs"), "{ran:?}");
+    }
+    assert!(peer.requests().is_empty());
+    assert_eq!(folder.executions().len(), 1);
+    for file in fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+        let bytes = fs::read(file.path()).unwrap();
+        assert!(!bytes.windows(9).any(|window| window == b"4111 1111"), "{:?}", file.path());
+    }
+    let fresh = Folder::new();
+    fresh.run(&["plan", "pay with 4111 1111 1111 1111"]).exit(3);
+    assert!(!fresh.db().exists());
+    fresh.run(&["plan", "pay with 4111 1111 1111 1111", "--rules", "none"]).ok();
+}
+
+/// A goal whose request would be too large is refused like one that a guard refuses.
+#[test]
+fn a_goal_that_fits_no_request_is_journaled_nowhere() {
+    let folder = Folder::new();
+    let goal = folder.path().join("goal");
+    fs::write(&goal, vec![b'x'; (8 << 20) - (64 << 10)]).unwrap();
+    let name = "m".repeat(100_000);
+    let mut command = folder.loom(&["plan", "-", "--json", "--rules", "none", "--model", &name]);
+    let ran = Ran::of(command.stdin(fs::File::open(&goal).unwrap())).exit(2);
+    assert_eq!(ran.error().0, "InputInvalidError");
+    assert!(ran.err.contains("hint: say it shorter") && !folder.db().exists(), "{ran:?}");
+}
+
 #[test]
 fn a_model_that_answers_nonsense_is_asked_three_times_and_then_refused() {
     let peer = Peer::saying(&["the weather is ", "fine"]);

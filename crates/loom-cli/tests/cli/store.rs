@@ -110,10 +110,12 @@ fn a_journal_for_reading_only_is_not_written() {
     folder.run(&["plan", "repaint"]).ok();
     let bytes = fs::read(folder.db()).unwrap();
     let read_only = format!("file:{}?mode=ro", folder.db().display());
-    let ran = folder.run(&["plan", "repaint", "--db", &read_only, "--json"]).exit(1);
+    let ran = folder.run(&["plan", "repaint", "--db", &read_only, "--json"]).exit(2);
     let (name, message) = ran.error();
     assert_eq!(name, "StoreError");
     assert!(message.contains("mode=ro"), "{message}");
+    assert!(ran.err.contains("hint: a plan is recorded: drop `mode=ro`"), "{ran:?}");
+    assert!(!ran.err.contains("offline"), "no model was made: {ran:?}");
     assert_eq!(fs::read(folder.db()).unwrap(), bytes);
 }
 
@@ -134,6 +136,7 @@ fn what_is_no_journal_is_left_as_it_is() {
             let ran = folder.run(&[command.as_slice(), &["--db", path, "--json"]].concat()).exit(1);
             assert_eq!(ran.error().0, "StoreError", "{path} {ran:?}");
             assert!(ran.error().1.contains("no loom store"), "{path} {ran:?}");
+            assert!(!ran.err.contains("offline"), "the journal comes before the model: {ran:?}");
         }
     }
     assert_eq!(fs::read(&file).unwrap(), notes);
