@@ -2,6 +2,8 @@
 
 mod channel;
 mod gate;
+#[cfg(test)]
+mod gate_unwound;
 mod guard;
 mod kind;
 mod lane;
