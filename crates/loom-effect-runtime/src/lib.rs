@@ -75,13 +75,14 @@ pub use call::{
 pub use clock::{Clock, TokioClock};
 pub use data::{Data, Input, Output, Payload, Place, ViewError};
 pub use delta::{
-    DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, DeltaSink, Deltas, EffectDelta, LANES_MAX, Lane, Meter,
-    MeterForm, Outlet, OwnedDelta, Stopped, Usage, Verdict,
+    DELTA_STREAM_DELTAS_MAX, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, DeltaReceiver, DeltaSink,
+    DeltaStreamSink, Deltas, EffectDelta, LANES_MAX, Lagged, Lane, LiveDelta, Meter, MeterForm, Outlet,
+    OwnedDelta, Stopped, Usage, Verdict, delta_stream,
 };
 pub use effect::{Effect, EffectContext, EffectMode};
 pub use error::{
     AbortError, AbortReason, CallError, CancelKind, DecideScopeClosedError, ExecutionCancelledError,
-    FailureChannel, Refusal, TypedFailure, Violation,
+    FailureChannel, Refusal, RetryAdvice, TypedFailure, Violation,
 };
 pub use flow::InFlow;
 pub use hook::{
@@ -94,8 +95,8 @@ pub use loom_classify;
 pub use names::ErrorName;
 pub use runtime::engine;
 pub use runtime::{
-    BuildError, CallBuilder, Caller, EffectRuntime, ID_BYTES_MAX, Launch, NeedsAuthorizer, Ready, Reported,
-    RuntimeBuilder, Settled, Tool, ToolRef,
+    AnyInvocation, AnyInvoked, AnyLaunch, BuildError, CallBuilder, Caller, EffectRuntime, ID_BYTES_MAX,
+    Invocation, Invoke, Launch, NeedsAuthorizer, Ready, Reported, RuntimeBuilder, Settled, Tool, ToolRef,
 };
 pub use signal::{Signal, Signals};
 pub use warning::Warning;

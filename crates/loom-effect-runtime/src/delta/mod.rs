@@ -8,6 +8,7 @@ mod guard;
 mod kind;
 mod lane;
 mod live_text;
+mod receiver;
 mod sink;
 mod stream;
 mod usage;
@@ -21,6 +22,9 @@ pub use guard::{DeltaForm, DeltaGuard, Meter, MeterForm, Outlet, Verdict};
 pub use kind::{DeltaKind, DeltaKinds, Lane};
 pub use lane::LANES_MAX;
 pub(crate) use live_text::LiveHash;
+pub use receiver::{
+    DELTA_STREAM_DELTAS_MAX, DeltaReceiver, DeltaStreamSink, Lagged, LiveDelta, delta_stream,
+};
 pub use sink::DeltaSink;
 pub(crate) use sink::SinkFn;
 pub(crate) use stream::StreamFacts;

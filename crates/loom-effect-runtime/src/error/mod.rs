@@ -1,5 +1,6 @@
 //! What a governed call can fail with.
 
+mod advice;
 mod cancel;
 mod refusal;
 mod typed;
@@ -10,6 +11,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+pub use advice::RetryAdvice;
 pub use cancel::{AbortError, AbortReason, CancelKind, DecideScopeClosedError, ExecutionCancelledError};
 pub use refusal::Refusal;
 pub use typed::{FailureChannel, TypedFailure};
@@ -21,8 +23,15 @@ use crate::names::ErrorName;
 ///
 /// Classify it by [`CallError::name`]; the accessors give the typed detail. A clone is the same error.
 #[derive(Clone)]
-pub struct CallError(Arc<Kind>);
+pub struct CallError(Arc<Inner>);
 
+#[derive(Clone)]
+struct Inner {
+    kind: Kind,
+    advice: Option<RetryAdvice>,
+}
+
+#[derive(Clone)]
 enum Kind {
     Refused(Refusal),
     Severed(Violation),
@@ -45,7 +54,7 @@ impl CallError {
     #[cold]
     #[must_use]
     pub fn named(name: ErrorName, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Arc::new(Kind::Failed { name, message: message.into(), source: None }))
+        Self::of(Kind::Failed { name, message: message.into(), source: None })
     }
 
     /// As [`CallError::named`], with the cause kept as [`Error::source`].
@@ -56,20 +65,20 @@ impl CallError {
         message: impl Into<Cow<'static, str>>,
         source: impl Error + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Kind::Failed { name, message: message.into(), source: Some(Arc::new(source)) }))
+        Self::of(Kind::Failed { name, message: message.into(), source: Some(Arc::new(source)) })
     }
 
     /// The call was aborted; the reason is the aborter's own error and comes back as itself.
     #[cold]
     #[must_use]
     pub fn aborted(reason: AbortReason) -> Self {
-        Self(Arc::new(Kind::Aborted(reason)))
+        Self::of(Kind::Aborted(reason))
     }
 
     /// The stable name (spec row T11).
     #[must_use]
     pub fn name(&self) -> ErrorName {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Refused(refusal) => refusal.name(),
             Kind::Severed(violation) => violation.name(),
             Kind::Typed(_) => ErrorName::TypedFailure,
@@ -81,7 +90,7 @@ impl CallError {
     /// Whether this is a control-plane refusal, a sever or an abort: nothing may retry it (spec row T11).
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Refused(_) | Kind::Severed(_) | Kind::Aborted(_) => true,
             Kind::Typed(_) => false,
             Kind::Failed { name, .. } => name.is_refusal(),
@@ -91,7 +100,7 @@ impl CallError {
     /// The rule that refused or severed, as the middleware or validator names it.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Refused(refusal) => Some(refusal.rule()),
             Kind::Severed(violation) => Some(violation.rule()),
             _ => None,
@@ -102,7 +111,7 @@ impl CallError {
     /// alone: see [`CallError::is_refusal`].
     #[must_use]
     pub fn refusal(&self) -> Option<&Refusal> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Refused(refusal) => Some(refusal),
             _ => None,
         }
@@ -111,7 +120,7 @@ impl CallError {
     /// The violation, when a guard or meter severed the stream.
     #[must_use]
     pub fn violation(&self) -> Option<&Violation> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Severed(violation) => Some(violation),
             _ => None,
         }
@@ -120,7 +129,7 @@ impl CallError {
     /// The typed failure, when the effect raised one.
     #[must_use]
     pub fn typed_failure(&self) -> Option<&TypedFailure> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Typed(failure) => Some(failure),
             _ => None,
         }
@@ -129,16 +138,20 @@ impl CallError {
     /// The aborter's own error, pointer-equal to what was passed to [`Signal::abort`](crate::Signal::abort).
     #[must_use]
     pub fn abort_reason(&self) -> Option<AbortReason> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Aborted(reason) => Some(Arc::clone(reason)),
             _ => None,
         }
+    }
+
+    fn of(kind: Kind) -> Self {
+        Self(Arc::new(Inner { kind, advice: None }))
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Refused(refusal) => write!(f, "{refusal}"),
             Kind::Severed(violation) => write!(f, "{violation}"),
             Kind::Aborted(_) => f.write_str(match self.name() {
@@ -160,7 +173,7 @@ impl fmt::Debug for CallError {
 
 impl Error for CallError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &*self.0 {
+        match &self.0.kind {
             Kind::Aborted(reason) => Some(&**reason),
             Kind::Failed { source: Some(source), .. } => Some(&**source),
             _ => None,
@@ -171,20 +184,20 @@ impl Error for CallError {
 impl From<Refusal> for CallError {
     #[cold]
     fn from(refusal: Refusal) -> Self {
-        Self(Arc::new(Kind::Refused(refusal)))
+        Self::of(Kind::Refused(refusal))
     }
 }
 
 impl From<Violation> for CallError {
     #[cold]
     fn from(violation: Violation) -> Self {
-        Self(Arc::new(Kind::Severed(violation)))
+        Self::of(Kind::Severed(violation))
     }
 }
 
 impl From<TypedFailure> for CallError {
     #[cold]
     fn from(failure: TypedFailure) -> Self {
-        Self(Arc::new(Kind::Typed(failure)))
+        Self::of(Kind::Typed(failure))
     }
 }
