@@ -4,7 +4,8 @@
 //! execution's ceilings. Everything here is written against the public hooks of `loom_effect_runtime` alone, so each
 //! folder is also a pattern for middleware of your own.
 //!
-//! - [`Retry`]: tries a failed attempt again after a jittered pause; never a refusal, a sever or an abort.
+//! - [`Retry`]: tries a failed attempt again after a jittered pause, or as the failure advises; never a refusal, a
+//!   sever or an abort.
 //! - [`KillSwitch`]: refuses calls, severs running streams and drops running attempts, per tool or all at once.
 //! - [`Admission`]: refuses a call of an execution that has used up its calls or tokens.
 //!
@@ -59,4 +60,6 @@ mod retry;
 
 pub use admission::Admission;
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
-pub use retry::{ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, Retry};
+pub use retry::{
+    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT, Retry,
+};

@@ -12,18 +12,27 @@ use futures::future::BoxFuture;
 use loom_effect_runtime::{Around, Call, CallError, ErrorName, Next, Opaque};
 
 use jitter::Seeds;
-pub use policy::{ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT};
-use policy::{Backoff, is_passing};
+pub use policy::{
+    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT,
+};
+use policy::{Backoff, asked, is_passing};
 
 /// Tries failed attempts again: by default 3 attempts, 250 ms between the first two, doubled each time, at most 8 s,
 /// with full jitter (each pause is drawn evenly from nothing up to that figure).
 ///
 /// # What is retried
-/// Failures that may pass by themselves: `EffectFailedError`, `ProviderError` and `DeadlineExceededError` (a timeout
-/// registered after the retry ends one attempt). Not an `EffectPanickedError`, which is a fault in code, nor an
-/// output or input that does not fit. [`Retry::when`] decides otherwise, except that a refusal, a sever or an abort
-/// is never retried (spec row T11), and an effect that is not repeatable is not run again once a delta of it was
-/// delivered: then the call fails with the failure of the attempt that ran, not with `NotRepeatableError`.
+/// What the failure itself advises ([`CallError::retry_advice`]): never, or again, or again but not before a delay.
+/// A failure that advises nothing is retried by its name, where it may pass by itself: `EffectFailedError`,
+/// `ProviderError` and `DeadlineExceededError` (a timeout registered after the retry ends one attempt). Not an
+/// `EffectPanickedError`, which is a fault in code, nor an output or input that does not fit. [`Retry::when`] decides
+/// otherwise, except that a refusal, a sever or an abort is never retried (spec row T11), and an effect that is not
+/// repeatable is not run again once a delta of it was delivered: then the call fails with the failure of the attempt
+/// that ran, not with `NotRepeatableError`.
+///
+/// # Delays that a failure asks for
+/// [`RetryAdvice::After`](loom_effect_runtime::RetryAdvice::After) is a least: the pause is that delay plus the
+/// jittered one, so that callers who were told the same do not return together. One longer than
+/// [`Retry::patience`] is not waited for: the failure is given back at once, with its advice.
 ///
 /// # Contract
 /// Each further attempt begins with a reset to every sink (spec row D11). The pause runs on the runtime's clock;
@@ -36,6 +45,7 @@ use policy::{Backoff, is_passing};
 pub struct Retry {
     attempts: u32,
     backoff: Backoff,
+    patience: Duration,
     seeds: Seeds,
     retries: Arc<dyn Fn(&CallError) -> bool + Send + Sync>,
 }
@@ -46,6 +56,7 @@ impl Retry {
         Self {
             attempts: ATTEMPTS_DEFAULT,
             backoff: Backoff::default(),
+            patience: RETRY_AFTER_MAX_DEFAULT,
             seeds: Seeds::of_process(),
             retries: Arc::new(is_passing),
         }
@@ -64,13 +75,21 @@ impl Retry {
         self
     }
 
+    /// The longest delay asked for by a failure that is waited for; [`RETRY_AFTER_MAX_DEFAULT`] unless it is set. It
+    /// also holds where [`Retry::when`] decides.
+    pub fn patience(mut self, longest: Duration) -> Self {
+        self.patience = longest;
+        self
+    }
+
     /// Makes the jitter a function of `seed`, the call's facts and the attempt, so that a run can be repeated.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seeds = Seeds::given(seed);
         self
     }
 
-    /// Decides which failures are tried again, in place of the default. Never asked about what may not be retried.
+    /// Decides which failures are tried again, in place of the default and of what a failure advises; a delay that it
+    /// asks for is kept all the same. Never asked about what may not be retried.
     pub fn when(mut self, retries: impl Fn(&CallError) -> bool + Send + Sync + 'static) -> Self {
         self.retries = Arc::new(retries);
         self
@@ -78,6 +97,12 @@ impl Retry {
 
     fn retries(&self, error: &CallError) -> bool {
         !error.is_refusal() && error.name() != ErrorName::NotRepeatable && (self.retries)(error)
+    }
+
+    /// How long to wait after the attempt `failed` (from 1), never less than the failure asks for. `None` where that is
+    /// longer than the patience.
+    fn pause(&self, error: &CallError, failed: u32, draw: u64) -> Option<Duration> {
+        Some(asked(error, self.patience)?.saturating_add(self.backoff.delay(failed, draw)))
     }
 
     async fn run<'a>(&self, call: &Call, mut next: Next<'a>) -> Result<Opaque<'a>, CallError> {
@@ -92,7 +117,8 @@ impl Retry {
                 return Err(failure);
             }
             let jitter = jitter.get_or_insert_with(|| self.seeds.of(call));
-            let Some(pause) = call.sleep(self.backoff.delay(failed, jitter.draw())) else {
+            let pause = self.pause(&failure, failed, jitter.draw()).and_then(|pause| call.sleep(pause));
+            let Some(pause) = pause else {
                 return Err(failure);
             };
             pause.await;
@@ -128,6 +154,7 @@ impl std::fmt::Debug for Retry {
         f.debug_struct("Retry")
             .field("attempts", &self.attempts)
             .field("backoff", &self.backoff)
+            .field("patience", &self.patience)
             .finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loom_effect_runtime::{CallError, ErrorName};
+use loom_effect_runtime::{CallError, ErrorName, RetryAdvice};
 
 /// How often an effect runs in one call unless the retry says otherwise, the first time included.
 pub const ATTEMPTS_DEFAULT: u32 = 3;
@@ -12,6 +12,8 @@ pub const ATTEMPTS_MAX: u32 = 100;
 pub const DELAY_FIRST_DEFAULT: Duration = Duration::from_millis(250);
 /// The longest pause of all.
 pub const DELAY_CAP_DEFAULT: Duration = Duration::from_secs(8);
+/// The longest delay asked for by a failure that is waited for; a longer one is the caller's to decide on.
+pub const RETRY_AFTER_MAX_DEFAULT: Duration = Duration::from_secs(60);
 
 /// Exponential pauses under a cap.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +42,26 @@ impl Default for Backoff {
     }
 }
 
-/// Whether a failure may pass by itself.
+/// Whether a failure is worth another attempt: as its advice says, and without one by its name.
 pub(super) fn is_passing(error: &CallError) -> bool {
-    matches!(error.name(), ErrorName::EffectFailed | ErrorName::Provider | ErrorName::DeadlineExceeded)
+    match error.retry_advice() {
+        Some(RetryAdvice::Never) => false,
+        Some(RetryAdvice::After(_) | RetryAdvice::Retry) => true,
+        _ => {
+            matches!(
+                error.name(),
+                ErrorName::EffectFailed | ErrorName::Provider | ErrorName::DeadlineExceeded
+            )
+        }
+    }
+}
+
+/// What a failure asks to wait at least; `None` where that is longer than `patience`.
+pub(super) fn asked(error: &CallError, patience: Duration) -> Option<Duration> {
+    match error.retry_advice() {
+        Some(RetryAdvice::After(delay)) => (delay <= patience).then_some(delay),
+        _ => Some(Duration::ZERO),
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +85,46 @@ mod tests {
             let ceiling = doubled.min(u128::from(cap_ms));
             prop_assert!(backoff.delay(failed, draw).as_millis() <= ceiling);
         }
+
+        /// T11: a failure's advice decides, its name only where it says nothing, and a refusal's name is above both.
+        #[test]
+        fn advice_decides_over_the_name(name in prop::sample::select(ErrorName::ALL), advice in advice()) {
+            let plain = CallError::named(name, "");
+            let by_name = is_passing(&plain);
+            let passes = match advice {
+                None => by_name,
+                Some(advice) => is_passing(&plain.with_advice(advice)),
+            };
+            let said = advice.map_or(by_name, |advice| advice != RetryAdvice::Never);
+            prop_assert_eq!(passes, said && !name.is_refusal());
+        }
+
+        /// Only a delay that was asked for is waited for, and only up to the patience.
+        #[test]
+        fn what_is_asked_is_kept_up_to_the_patience(advice in advice(), patience_ms in 0_u64..100_000) {
+            let patience = Duration::from_millis(patience_ms);
+            let plain = CallError::named(ErrorName::Provider, "");
+            let error = match advice {
+                None => plain,
+                Some(advice) => plain.with_advice(advice),
+            };
+            let expected = match advice {
+                Some(RetryAdvice::After(delay)) if delay > patience => None,
+                Some(RetryAdvice::After(delay)) => Some(delay),
+                _ => Some(Duration::ZERO),
+            };
+            prop_assert_eq!(asked(&error, patience), expected);
+        }
+    }
+
+    fn advice() -> impl Strategy<Value = Option<RetryAdvice>> {
+        prop_oneof![
+            Just(None),
+            Just(Some(RetryAdvice::Never)),
+            Just(Some(RetryAdvice::Retry)),
+            (0_u64..100_000).prop_map(|ms| Some(RetryAdvice::After(Duration::from_millis(ms)))),
+            Just(Some(RetryAdvice::After(Duration::MAX))),
+        ]
     }
 
     #[test]
