@@ -4,6 +4,7 @@ mod builder;
 mod caller;
 mod coverage;
 pub mod engine;
+mod invoke;
 mod launch;
 mod tool;
 
@@ -15,6 +16,7 @@ use loom_classify::guard::RequestLimits;
 pub use builder::{BuildError, ID_BYTES_MAX, NeedsAuthorizer, Ready, RuntimeBuilder};
 pub use caller::Caller;
 pub(crate) use coverage::Coverage;
+pub use invoke::{AnyInvocation, AnyInvoked, AnyLaunch, Invocation, Invoke};
 pub use launch::{CallBuilder, Launch, Reported, Settled};
 pub(crate) use tool::ToolEntry;
 pub use tool::{Tool, ToolRef};
