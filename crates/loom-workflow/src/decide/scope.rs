@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use loom_effect_runtime::{Data, DecideScopeClosedError, Launch, Signal, ToolRef};
+use futures::future::{BoxFuture, FutureExt};
+use loom_effect_runtime::{
+    AnyInvocation, AnyInvoked, Data, DecideScopeClosedError, Invoke, Launch, Signal, ToolRef,
+};
 
 use super::ScopeCall;
 use super::ceiling::{Ceiling, Spent};
@@ -41,6 +44,19 @@ impl DecideScope {
     ) -> ScopeCall<impl Launch<Out = T::Out> + use<T, I>> {
         let call = self.shared.execution.caller.invoke_transient(tool, input);
         ScopeCall::new(Arc::clone(&self.shared), call)
+    }
+}
+
+impl Invoke for DecideScope {
+    fn start(&self, call: AnyInvocation) -> BoxFuture<'static, AnyInvoked> {
+        let (call, signal) = call.bind(&self.shared.execution.caller);
+        let call = ScopeCall::new(Arc::clone(&self.shared), call);
+        match signal {
+            Some(signal) => call.signal(signal),
+            None => call,
+        }
+        .reported()
+        .boxed()
     }
 }
 
