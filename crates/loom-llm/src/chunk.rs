@@ -5,6 +5,7 @@
 
 use loom_effect_runtime::{LANES_MAX, Usage};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::MalformedReply;
 
@@ -61,16 +62,52 @@ pub enum LlmChunk {
         /// The word.
         reason: String,
     },
+    /// The provider or the model declined to answer the choice. Where the model did so in words of its own, they come
+    /// as [`Refusal`](Self::Refusal).
+    Declined {
+        /// As in [`Text`](Self::Text).
+        choice: u32,
+        /// Why, in the provider's words.
+        explanation: Option<String>,
+    },
+    /// What came before of reasoning and tool calls is void: the provider has begun the reply anew (a second message
+    /// in one stream). It comes only where no text had been sent.
+    Superseded,
+    /// The whole turn of choice 0 in the provider's own form, for replies whose parts the provider wants back as they
+    /// were (signed reasoning, say).
+    Turn(ProviderTurn),
+}
+
+/// A turn of the model in the form of the provider it came from, kept unread and sent back to such a provider alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ProviderTurn {
+    /// The dialect it is written in; another dialect leaves it out.
+    pub dialect: String,
+    /// The turn.
+    pub content: Value,
+}
+
+impl ProviderTurn {
+    /// A turn in that dialect.
+    #[must_use]
+    pub fn new(dialect: impl Into<String>, content: Value) -> Self {
+        Self { dialect: dialect.into(), content }
+    }
 }
 
 impl LlmChunk {
-    /// Bytes of model output in this piece (0 for usage and finish).
+    /// Bytes of model output in this piece; 0 where it tells of the reply and is no part of it.
     #[must_use]
     pub fn content_bytes(&self) -> usize {
         match self {
             Self::Text { text, .. } | Self::Reasoning { text, .. } | Self::Refusal { text, .. } => text.len(),
             Self::ToolArguments { arguments, .. } => arguments.len(),
-            Self::Usage(_) | Self::Finish { .. } => 0,
+            Self::Usage(_)
+            | Self::Finish { .. }
+            | Self::Declined { .. }
+            | Self::Superseded
+            | Self::Turn(_) => 0,
         }
     }
 }
@@ -110,6 +147,15 @@ pub struct Collected {
     /// The last usage that was not empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Whether the reply was declined, with words of the model (`refusal`) or without.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub declined: bool,
+    /// Why it was declined, in the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+    /// The turn in the provider's own form, where the provider wants it back so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<ProviderTurn>,
 }
 
 impl Collected {
@@ -121,7 +167,18 @@ impl Collected {
         match chunk {
             LlmChunk::Text { choice: 0, text } => append(&mut self.text, text),
             LlmChunk::Reasoning { choice: 0, text } => append(&mut self.reasoning, text),
-            LlmChunk::Refusal { choice: 0, text } => append(&mut self.refusal, text),
+            LlmChunk::Refusal { choice: 0, text } => {
+                self.declined = true;
+                append(&mut self.refusal, text);
+            }
+            LlmChunk::Declined { choice: 0, explanation } => {
+                self.declined = true;
+                self.explanation = explanation.or_else(|| self.explanation.take());
+            }
+            LlmChunk::Superseded => {
+                *self = Self { text: std::mem::take(&mut self.text), usage: self.usage, ..Self::default() };
+            }
+            LlmChunk::Turn(turn) => self.turn = Some(turn),
             LlmChunk::ToolArguments { choice: 0, call, id, name, arguments } => {
                 if call >= TOOL_CALLS_MAX {
                     return Err(MalformedReply::TooManyToolCalls);
@@ -143,6 +200,11 @@ impl Collected {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this signature")]
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn append(whole: &mut String, piece: String) {

@@ -81,7 +81,12 @@ pub async fn collect_stream<E, R>(
             break malformed(reason);
         }
     };
-    Err(StreamFailure { error: stopped, delivered_bytes, usage: collected.usage })
+    let usage = collected.usage;
+    let error = match stopped {
+        Stopped::Provider(error) => Stopped::Provider(error.with_progress(delivered_bytes, usage)),
+        stopped => stopped,
+    };
+    Err(StreamFailure { error, delivered_bytes, usage })
 }
 
 /// The tokens that a delta of so many bytes counts as: at least one, else a quarter of its bytes, rounded up.

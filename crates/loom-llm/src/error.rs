@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use loom_classify::Tainted;
-use loom_effect_runtime::{CallError, ErrorName};
+use loom_effect_runtime::{CallError, ErrorName, RetryAdvice, Usage};
 use thiserror::Error;
 
 use crate::chunk::TOOL_CALLS_MAX;
@@ -28,6 +28,8 @@ struct Inner {
     fault: ProviderFault,
     retry_after: Option<Duration>,
     message: Option<Tainted<String>>,
+    delivered_bytes: u64,
+    usage: Option<Usage>,
 }
 
 /// What the caller can do about a [`ProviderError`].
@@ -55,6 +57,16 @@ pub enum ProviderFault {
         /// What the system said; `NotFound` where the host's name cannot be resolved.
         kind: io::ErrorKind,
     },
+    /// The proxy on the way to the provider gave no connection.
+    #[error("no connection to {authority} through the proxy {proxy}: {failure}")]
+    ProxyFailed {
+        /// Host and port of the provider.
+        authority: String,
+        /// Host and port of the proxy.
+        proxy: String,
+        /// What failed.
+        failure: ProxyFailure,
+    },
     /// The TLS handshake failed.
     #[error("no trusted TLS connection to {authority}: {reason}")]
     Untrusted {
@@ -63,7 +75,7 @@ pub enum ProviderFault {
         /// Which check failed.
         reason: &'static str,
     },
-    /// The provider was silent for too long.
+    /// The provider was silent, or took, for too long.
     #[error("waited {} s for {awaited} from {authority}, then hung up", .limit.as_secs_f32())]
     Silent {
         /// Host and port.
@@ -139,6 +151,8 @@ pub enum Awaited {
     FirstByte,
     /// A further byte of the reply.
     NextByte,
+    /// The end of the reply, however much of it has come.
+    WholeReply,
 }
 
 impl fmt::Display for Awaited {
@@ -147,9 +161,40 @@ impl fmt::Display for Awaited {
             Self::Connection => "a connection",
             Self::FirstByte => "the first byte",
             Self::NextByte => "the next byte",
+            Self::WholeReply => "the whole reply",
         })
     }
 }
+
+/// Why a proxy gives no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProxyFailure {
+    /// The proxy itself cannot be reached.
+    #[error("{}; start the proxy, or correct its URL", Plain(.0))]
+    Unreachable(io::ErrorKind),
+    /// It wants to know who asks.
+    #[error("it wants a user name and a password; put them into its URL")]
+    Credentials,
+    /// It does not connect to the provider, or is no proxy.
+    #[error("it refused the connection; check that it is a proxy and which hosts it allows")]
+    Refused,
+}
+
+impl ProxyFailure {
+    /// What the system said, where it did.
+    #[must_use]
+    pub fn kind(self) -> io::ErrorKind {
+        match self {
+            Self::Unreachable(kind) => kind,
+            Self::Credentials | Self::Refused => io::ErrorKind::Other,
+        }
+    }
+}
+
+/// The most bytes of JSON that a [`ProviderTurn`](crate::ProviderTurn) keeps unread, its text not counted and each part
+/// with 64 bytes on top.
+pub const TURN_MAX_BYTES: usize = 4 << 20;
 
 /// Why a reply cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -159,8 +204,14 @@ pub enum MalformedReply {
     #[error(transparent)]
     Sse(#[from] SseError),
     /// An event or a body is not a JSON object with the fields of the dialect.
-    #[error("expected a JSON object of the chat-completions dialect")]
+    #[error("expected a JSON object of the provider's dialect")]
     NotTheDialect,
+    /// What came is no HTTP, breaks its framing, or has more headers than fit.
+    #[error(
+        "expected an HTTP/1.1 reply with at most {} headers, got something else; check the base URL's scheme and port",
+        crate::http::REPLY_HEADERS_MAX
+    )]
+    NotHttp,
     /// The body is a web page.
     #[error("expected an event stream or JSON, got HTML; check that the base URL is the API's")]
     Html,
@@ -170,6 +221,18 @@ pub enum MalformedReply {
     /// The reply is larger than its bound.
     #[error("expected a reply of at most {} bytes, got a larger one", crate::sse::SSE_BODY_MAX_BYTES)]
     TooLarge,
+    /// A second message began in the stream after text of the first had been sent.
+    #[error("expected one message in the stream, got a second one after text of the first")]
+    Spliced,
+    /// An event or a body holds too many JSON values.
+    #[error(
+        "expected at most {} JSON values in one event or body, got more",
+        crate::decoder::JSON_VALUES_MAX
+    )]
+    TooManyValues,
+    /// The parts that a provider wants back unread are too large.
+    #[error("expected parts to send back of at most {TURN_MAX_BYTES} bytes in one reply, got more")]
+    TurnTooLarge,
     /// The reply opens too many tool calls.
     #[error("expected at most {TOOL_CALLS_MAX} tool calls in one reply, got more")]
     TooManyToolCalls,
@@ -179,7 +242,9 @@ impl ProviderError {
     /// An error of the named provider.
     #[must_use]
     pub fn new(provider: impl Into<String>, fault: ProviderFault) -> Self {
-        let inner = Inner { provider: provider.into(), fault, retry_after: None, message: None };
+        let (retry_after, message, usage) = (None, None, None);
+        let inner =
+            Inner { provider: provider.into(), fault, retry_after, message, delivered_bytes: 0, usage };
         Self { inner: Box::new(inner) }
     }
 
@@ -194,6 +259,14 @@ impl ProviderError {
     #[must_use]
     pub fn with_message(mut self, message: Option<Tainted<String>>) -> Self {
         self.inner.message = message;
+        self
+    }
+
+    /// The same with what had come of the reply by then.
+    #[must_use]
+    pub fn with_progress(mut self, delivered_bytes: u64, usage: Option<Usage>) -> Self {
+        self.inner.delivered_bytes = delivered_bytes;
+        self.inner.usage = usage;
         self
     }
 
@@ -215,6 +288,18 @@ impl ProviderError {
         self.inner.message.as_ref()
     }
 
+    /// Bytes of model output that had been delivered before the reply broke; 0 where it never began.
+    #[must_use]
+    pub fn delivered_bytes(&self) -> u64 {
+        self.inner.delivered_bytes
+    }
+
+    /// The last usage that the provider had reported before the reply broke; absent where it had reported none.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        self.inner.usage
+    }
+
     /// What the caller can do.
     #[must_use]
     pub fn remedy(&self) -> Remedy {
@@ -222,12 +307,18 @@ impl ProviderError {
             ProviderFault::Unreachable { .. }
             | ProviderFault::Silent { .. }
             | ProviderFault::Disconnected { .. }
-            | ProviderFault::EndedEarly { .. } => Remedy::Retry,
+            | ProviderFault::EndedEarly { .. }
+            | ProviderFault::ProxyFailed { failure: ProxyFailure::Unreachable(_), .. }
+            | ProviderFault::Malformed { reason: MalformedReply::Spliced } => Remedy::Retry,
             ProviderFault::Redirected { .. }
             | ProviderFault::Unsendable
             | ProviderFault::CannotStream
-            | ProviderFault::Malformed { reason: MalformedReply::Html } => Remedy::FixRequest,
-            ProviderFault::Untrusted { .. } | ProviderFault::Malformed { .. } => Remedy::GiveUp,
+            | ProviderFault::Malformed { reason: MalformedReply::Html | MalformedReply::NotHttp } => {
+                Remedy::FixRequest
+            }
+            ProviderFault::Untrusted { .. }
+            | ProviderFault::ProxyFailed { .. }
+            | ProviderFault::Malformed { .. } => Remedy::GiveUp,
             ProviderFault::Reported { remedy, .. } | ProviderFault::Status { remedy, .. } => *remedy,
         };
         match (remedy, self.inner.retry_after) {
@@ -246,10 +337,15 @@ impl fmt::Display for ProviderError {
 impl Error for ProviderError {}
 
 impl From<ProviderError> for CallError {
-    /// A failure named `ProviderError` whose message is the error's own, which holds no word from the wire; the
-    /// error itself is its source, see [`ProviderError::behind`].
+    /// A failure named `ProviderError` whose message is the error's own, which holds no word from the wire, and whose
+    /// retry advice is the remedy; the error itself is its source, see [`ProviderError::behind`].
     fn from(error: ProviderError) -> Self {
-        Self::with_source(ErrorName::Provider, error.to_string(), error)
+        let advice = match error.remedy() {
+            Remedy::RetryAfter(delay) => RetryAdvice::After(delay),
+            Remedy::Retry => RetryAdvice::Retry,
+            Remedy::FixRequest | Remedy::GiveUp => RetryAdvice::Never,
+        };
+        Self::with_source(ErrorName::Provider, error.to_string(), error).with_advice(advice)
     }
 }
 
@@ -257,7 +353,7 @@ impl From<ProviderError> for CallError {
 pub(crate) fn status_remedy(status: u16) -> Remedy {
     match status {
         408 | 409 | 425 | 429 => Remedy::Retry,
-        401..=403 => Remedy::GiveUp,
+        401..=403 | 407 => Remedy::GiveUp,
         400..=499 => Remedy::FixRequest,
         501 | 505 => Remedy::GiveUp,
         _ => Remedy::Retry,
@@ -268,6 +364,7 @@ fn advice(status: u16, remedy: Remedy) -> &'static str {
     match (remedy, status) {
         (Remedy::Retry | Remedy::RetryAfter(_), _) => "send the request again later",
         (Remedy::GiveUp, 401 | 403) => "check the key and what it may use",
+        (Remedy::GiveUp, 407) => "put the proxy's user name and password into its URL",
         (Remedy::GiveUp, 402 | 429) => "check the account's balance and limits",
         (Remedy::GiveUp, _) => "this provider cannot serve it",
         (Remedy::FixRequest, 404) => "check the base URL and the model's name",

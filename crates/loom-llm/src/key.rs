@@ -1,4 +1,4 @@
-//! The API key: it goes into one request header and nowhere else.
+//! The API key: it goes into one request header and nowhere else, and what else a provider must not repeat.
 
 use std::fmt;
 
@@ -31,15 +31,68 @@ impl ApiKey {
 
     /// The `Authorization` header, marked as sensitive so that HTTP libraries do not print it.
     pub(crate) fn bearer(&self) -> Option<HeaderValue> {
-        let mut value = HeaderValue::try_from(format!("Bearer {}", self.text)).ok()?;
-        value.set_sensitive(true);
-        Some(value)
+        sensitive(format!("Bearer {}", self.text))
     }
 
-    /// The text without the key, for words of a provider that repeats what it was sent.
-    pub(crate) fn scrub(&self, text: String) -> String {
-        if text.contains(&self.text) { text.replace(&self.text, "[key]") } else { text }
+    /// The bare key as a header, marked as sensitive too.
+    pub(crate) fn bare(&self) -> Option<HeaderValue> {
+        sensitive(self.text.clone())
     }
+}
+
+/// The shortest header value that is replaced in a provider's words, in bytes: replacing a shorter one would shred
+/// words that have nothing to do with it. A key is replaced whatever its length.
+pub const SCRUBBED_MIN_BYTES: usize = 8;
+
+/// What must not come back in the words of a provider that repeats what it was sent.
+#[derive(Default)]
+pub(crate) struct Secrets {
+    /// With what stands in its place; the longest first, as a shorter one may be part of it.
+    texts: Vec<(String, &'static str)>,
+}
+
+impl Secrets {
+    pub(crate) fn keep_key(&mut self, key: Option<&ApiKey>) {
+        if let Some(key) = key {
+            self.add(&key.text, "[key]");
+        }
+    }
+
+    /// Keeps any other value, if it is long enough to be a secret.
+    pub(crate) fn keep(&mut self, value: &str) {
+        let value = value.trim();
+        if value.len() >= SCRUBBED_MIN_BYTES {
+            self.add(value, "[redacted]");
+        }
+    }
+
+    /// The text without them.
+    pub(crate) fn scrub(&self, text: String) -> String {
+        self.texts.iter().fold(
+            text,
+            |text, (secret, mark)| {
+                if text.contains(secret) { text.replace(secret, mark) } else { text }
+            },
+        )
+    }
+
+    fn add(&mut self, text: &str, mark: &'static str) {
+        self.texts.push((text.to_owned(), mark));
+        self.texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets([redacted])")
+    }
+}
+
+/// A header's value, marked as sensitive so that HTTP libraries do not print it.
+pub(crate) fn sensitive(text: String) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 impl fmt::Debug for ApiKey {
@@ -58,7 +111,19 @@ mod tests {
         assert_eq!(format!("{key:?}"), "ApiKey([redacted])");
         assert!(!format!("{:?}", key.bearer()).contains("secret"));
         assert_eq!(key.bearer().unwrap().to_str().unwrap(), "Bearer sk-secret");
-        assert_eq!(key.scrub("bad key sk-secret.".to_owned()), "bad key [key].");
+        let mut secrets = Secrets::default();
+        secrets.keep_key(Some(&key));
+        assert_eq!(secrets.scrub("bad key sk-secret.".to_owned()), "bad key [key].");
+        assert_eq!(format!("{secrets:?}"), "Secrets([redacted])");
+    }
+
+    #[test]
+    fn the_longest_secret_is_replaced_first_and_short_values_are_no_secrets() {
+        let mut secrets = Secrets::default();
+        secrets.keep_key(Some(&ApiKey::new("abc").unwrap()));
+        ["1234567", "12345678", " abc-long-one "].into_iter().for_each(|value| secrets.keep(value));
+        let told = secrets.scrub("abc-long-one, abc, 1234567, 12345678".to_owned());
+        assert_eq!(told, "[redacted], [key], 1234567, [redacted]");
     }
 
     #[test]

@@ -65,11 +65,15 @@
 //! # }
 //! ```
 
+pub mod anthropic;
 pub mod budget;
 pub mod chunk;
 pub mod collect;
+pub mod decoder;
+mod dialect;
 pub mod effect;
 pub mod error;
+pub mod google;
 pub mod http;
 pub mod key;
 pub mod openai;
@@ -80,12 +84,14 @@ pub mod sse;
 pub mod tls;
 
 pub use budget::{StreamTokenBudget, stream_token_budget};
-pub use chunk::{Collected, LlmChunk, ToolCall};
+pub use chunk::{Collected, LlmChunk, ProviderTurn, ToolCall};
 pub use collect::{Stopped, StreamFailure, collect_stream, token_estimate};
+pub use decoder::{DecodeError, ReplyDecoder};
 pub use effect::{FinishReason, LlmEffect, LlmEffectBuilder, LlmReply, LlmToolCall};
+pub use effect::{ToolArguments, ToolArgumentsError};
 pub use error::{ProviderError, ProviderFault, Remedy};
 pub use key::ApiKey;
 #[doc(no_inline)]
 pub use loom_effect_runtime::Usage;
 pub use provider::{ChunkStream, Provider};
-pub use request::{ChatRequest, Message, ResponseFormat};
+pub use request::{ChatRequest, Image, Message, ResponseFormat, ToolChoice, ToolSpec};

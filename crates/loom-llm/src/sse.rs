@@ -9,6 +9,7 @@
 
 use std::str;
 
+use memchr::memchr2;
 use thiserror::Error;
 
 /// The longest line accepted, in bytes, its line end not counted.
@@ -17,6 +18,10 @@ pub const SSE_LINE_MAX_BYTES: usize = 1 << 20;
 pub const SSE_EVENT_MAX_BYTES: usize = 4 << 20;
 /// The longest body accepted, in bytes.
 pub const SSE_BODY_MAX_BYTES: usize = 32 << 20;
+
+/// The most that a decoder without a further event holds, in bytes: an unfinished line, the data and the name of an
+/// unfinished event, and the last event id. See [`SseDecoder::buffered_bytes`].
+pub const SSE_BUFFERED_MAX_BYTES: usize = SSE_EVENT_MAX_BYTES + 3 * SSE_LINE_MAX_BYTES;
 
 const _: () = assert!(SSE_LINE_MAX_BYTES <= SSE_EVENT_MAX_BYTES && SSE_EVENT_MAX_BYTES <= SSE_BODY_MAX_BYTES);
 
@@ -57,7 +62,8 @@ pub enum SseError {
 /// The decoder: [`push`](Self::push) bytes, take events with [`next_event`](Self::next_event) until it has none,
 /// [`finish`](Self::finish) at the end of the body and take what is left.
 ///
-/// It does no I/O and holds at most the bytes pushed and not yet taken, one event and one line.
+/// It does no I/O and holds at most the bytes pushed and not yet taken, one event and one line. Where an event is one
+/// `data` line with its blank line behind it, as providers write them, the data is lent from the bytes as they came.
 #[derive(Debug, Default)]
 pub struct SseDecoder {
     /// Bytes received; those before `start` are consumed, those before `scanned` hold no line end.
@@ -72,7 +78,9 @@ pub struct SseDecoder {
     name: String,
     data: String,
     has_data: bool,
-    /// The event in `name` and `data` has been handed out and is cleared at the next call.
+    /// The range in `buffer` of the data of an event that has no other data line; `data` is then empty.
+    sole_data: Option<(usize, usize)>,
+    /// The event has been handed out and is cleared at the next call.
     taken: bool,
     id: String,
     retry_ms: Option<u64>,
@@ -93,9 +101,7 @@ impl SseDecoder {
         }
         // Moving the rest only when at least half is consumed keeps the total work linear.
         if self.start >= self.buffer.len().div_ceil(2) {
-            self.buffer.drain(..self.start);
-            self.scanned -= self.start;
-            self.start = 0;
+            self.drop_consumed();
         }
         let room = SSE_BODY_MAX_BYTES - self.body_bytes;
         let accepted = bytes.get(..room).unwrap_or(bytes);
@@ -120,18 +126,33 @@ impl SseDecoder {
         if self.taken {
             self.clear_event();
         }
-        match self.advance() {
-            Err(error) => {
-                self.failed = Some(error);
-                self.buffer = Vec::new();
-                Err(error)
+        let complete = match self.advance() {
+            Err(error) => return Err(*self.failed.insert(error)),
+            Ok(None) => {
+                self.drop_consumed();
+                return Ok(None);
             }
-            Ok(None) => Ok(None),
-            Ok(Some(complete)) => {
-                self.taken = true;
-                Ok(Some(SseEvent { name: &self.name, data: &self.data, id: &self.id, complete }))
-            }
-        }
+            Ok(Some(complete)) => complete,
+        };
+        self.taken = true;
+        let data = match self.sole_data {
+            None => self.data.as_str(),
+            Some((from, to)) => match str::from_utf8(self.buffer.get(from..to).unwrap_or_default()) {
+                Ok(data) => data,
+                Err(_) => return Err(*self.failed.insert(SseError::InvalidUtf8)),
+            },
+        };
+        Ok(Some(SseEvent { name: &self.name, data, id: &self.id, complete }))
+    }
+
+    /// Bytes of the body that the decoder holds now: those pushed and not yet dropped, and the event in progress.
+    ///
+    /// Once [`next_event`](Self::next_event) has answered `Ok(None)` they are at most [`SSE_BUFFERED_MAX_BYTES`],
+    /// whatever was pushed; before that, what was pushed since comes on top. The allocations behind them are at most
+    /// twice what was held at once.
+    #[must_use]
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffer.len() + self.name.len() + self.data.len() + self.id.len()
     }
 
     /// The reconnection time that the stream last named, in milliseconds. Told, never acted on: a request for a
@@ -144,7 +165,8 @@ impl SseDecoder {
     /// Reads lines until an event is whole (`Some(complete)`) or the bytes run out.
     fn advance(&mut self) -> Result<Option<bool>, SseError> {
         while let Some((from, to)) = self.next_line()? {
-            if self.read_line(from, to)? {
+            let from = self.past_byte_order_mark(from, to);
+            if self.is_whole_event(from, to) || self.read_line(from, to)? {
                 return Ok(Some(true));
             }
         }
@@ -156,6 +178,39 @@ impl SseDecoder {
 
     /// The range of the next line in the buffer, without its end. At the end of the body the rest is a line.
     fn next_line(&mut self) -> Result<Option<(usize, usize)>, SseError> {
+        self.drop_line_feed();
+        let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
+        let found = memchr2(b'\n', b'\r', fresh);
+        let (from, to) = (self.start, found.map_or(self.buffer.len(), |at| self.scanned + at));
+        self.scanned = to;
+        if to - from > SSE_LINE_MAX_BYTES {
+            return Err(SseError::LineTooLong);
+        }
+        if let Some(&end) = self.buffer.get(to) {
+            self.end_line(to, end);
+            return Ok(Some((from, to)));
+        }
+        if self.ended && from < to && !self.over_body_bound {
+            self.start = to;
+            // A body that was cut inside a character ends before it: that is a cut, and no other encoding.
+            let rest = self.buffer.get(from..to).unwrap_or_default();
+            let cut = str::from_utf8(rest).err().filter(|error| error.error_len().is_none());
+            let to = cut.map_or(to, |error| from + error.valid_up_to());
+            return Ok((from < to).then_some((from, to)));
+        }
+        Ok(None)
+    }
+
+    /// Consumes the line that ends with the byte `end` at `to`.
+    fn end_line(&mut self, to: usize, end: u8) {
+        // A CR ends its line at once; the LF of a CRLF is dropped when it comes, which may be a packet later.
+        self.skip_line_feed = end == b'\r';
+        self.start = to + 1;
+        self.scanned = self.start;
+    }
+
+    /// Drops the second half of a CRLF.
+    fn drop_line_feed(&mut self) {
         if self.skip_line_feed
             && let Some(&byte) = self.buffer.get(self.start)
         {
@@ -165,34 +220,39 @@ impl SseDecoder {
                 self.scanned = self.start;
             }
         }
-        let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
-        let found = fresh.iter().position(|&byte| byte == b'\n' || byte == b'\r');
-        let (from, to) = (self.start, found.map_or(self.buffer.len(), |at| self.scanned + at));
-        self.scanned = to;
-        if to - from > SSE_LINE_MAX_BYTES {
-            return Err(SseError::LineTooLong);
+    }
+
+    /// Where the line begins behind the mark that may open a body.
+    fn past_byte_order_mark(&mut self, from: usize, to: usize) -> usize {
+        if self.past_first_line {
+            return from;
         }
-        if found.is_some() {
-            // A CR ends its line at once; the LF of a CRLF is dropped when it comes, which may be a packet later.
-            self.skip_line_feed = self.buffer.get(to) == Some(&b'\r');
-            self.start = to + 1;
-            self.scanned = self.start;
-            return Ok(Some((from, to)));
+        self.past_first_line = true;
+        let marked = self.buffer.get(from..to).is_some_and(|line| line.starts_with(BYTE_ORDER_MARK));
+        if marked { from + BYTE_ORDER_MARK.len() } else { from }
+    }
+
+    /// Whether the line is all the data of an event whose end is in the buffer too; if so, that end is consumed.
+    ///
+    /// The data is then lent from where it stands. Whether it is UTF-8 is asked where it is lent.
+    fn is_whole_event(&mut self, from: usize, to: usize) -> bool {
+        let line = self.buffer.get(from..to).unwrap_or_default();
+        let Some(value) = line.strip_prefix(b"data:").filter(|_| !self.has_data) else { return false };
+        let value_bytes = value.strip_prefix(b" ").unwrap_or(value).len();
+        self.drop_line_feed();
+        match self.buffer.get(self.start) {
+            Some(&end @ (b'\n' | b'\r')) => {
+                self.end_line(self.start, end);
+                self.sole_data = Some((to - value_bytes, to));
+                true
+            }
+            _ => false,
         }
-        if self.ended && from < to && !self.over_body_bound {
-            self.start = to;
-            return Ok(Some((from, to)));
-        }
-        Ok(None)
     }
 
     /// Takes one line into the event; true when it was the blank line that ends an event with data.
     fn read_line(&mut self, from: usize, to: usize) -> Result<bool, SseError> {
-        let mut bytes = self.buffer.get(from..to).unwrap_or_default();
-        if !self.past_first_line {
-            self.past_first_line = true;
-            bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        }
+        let bytes = self.buffer.get(from..to).unwrap_or_default();
         let line = str::from_utf8(bytes).map_err(|_| SseError::InvalidUtf8)?;
         if line.is_empty() {
             if !self.has_data {
@@ -235,6 +295,14 @@ impl SseDecoder {
         self.name.clear();
         self.data.clear();
         self.has_data = false;
+        self.sole_data = None;
         self.taken = false;
+    }
+
+    /// Gives back the bytes before `start`.
+    fn drop_consumed(&mut self) {
+        self.buffer.drain(..self.start);
+        self.scanned -= self.start;
+        self.start = 0;
     }
 }

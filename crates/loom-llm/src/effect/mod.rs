@@ -1,5 +1,6 @@
 //! The governed LLM effect: one request to a provider as one effect, its pieces through the guarded channel.
 
+mod arguments;
 mod builder;
 mod reading;
 mod reply;
@@ -16,6 +17,7 @@ use crate::error::ProviderFault;
 use crate::provider::Provider;
 use crate::request::ChatRequest;
 
+pub use arguments::{ToolArguments, ToolArgumentsError};
 pub use builder::LlmEffectBuilder;
 pub use reply::{FinishReason, LlmReply, LlmToolCall};
 

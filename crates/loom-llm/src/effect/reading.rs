@@ -18,11 +18,12 @@ pub(super) async fn read(
 ) -> Result<(Collected, bool), CallError> {
     let deltas = cx.deltas();
     let mut refused = false;
+    let mut lanes = Lanes { deltas: &deltas, calls: 0, superseded: 0 };
     let stream = stream.map(|chunk| chunk.map(|chunk| refusal_as_text(chunk, &mut refused)));
     // What judges a piece before it is delivered stands in the channel.
     let guard = |_: &LlmChunk| Ok(());
     let deliver = |chunk: &LlmChunk| {
-        write(&deltas, chunk)?;
+        lanes.write(chunk)?;
         if let LlmChunk::Usage(usage) = chunk
             && *usage != Usage::default()
         {
@@ -41,20 +42,38 @@ pub(super) async fn read(
     Ok((collected, refused))
 }
 
-/// Writes a piece into its lane: one text and one reasoning lane a choice, one lane a tool call.
-fn write(deltas: &Deltas, chunk: &LlmChunk) -> Result<(), Stopped> {
-    match chunk {
-        LlmChunk::Text { choice, text } | LlmChunk::Refusal { choice, text } => {
-            deltas.write(Lane::new(DeltaKind::Text, *choice, 0), text)
+/// Where pieces are written: one text and one reasoning lane a choice, one lane a tool call.
+struct Lanes<'d> {
+    deltas: &'d Deltas,
+    /// Tool calls of a choice seen so far, those that were superseded included.
+    calls: usize,
+    /// The calls before this one belong to a message that was begun anew: theirs are other lanes, with other guards.
+    superseded: usize,
+}
+
+impl Lanes<'_> {
+    fn write(&mut self, chunk: &LlmChunk) -> Result<(), Stopped> {
+        match chunk {
+            LlmChunk::Text { choice, text } | LlmChunk::Refusal { choice, text } => {
+                self.deltas.write(Lane::new(DeltaKind::Text, *choice, 0), text)
+            }
+            LlmChunk::Reasoning { choice, text } => {
+                self.deltas.write(Lane::new(DeltaKind::Reasoning, *choice, 0), text)
+            }
+            LlmChunk::ToolArguments { choice, call, arguments, .. } => {
+                let lane = self.superseded.saturating_add(*call);
+                self.calls = self.calls.max(lane.saturating_add(1));
+                let block = u32::try_from(lane).unwrap_or(u32::MAX);
+                self.deltas.write(Lane::new(DeltaKind::ToolArguments, *choice, block), arguments)
+            }
+            LlmChunk::Superseded => {
+                self.superseded = self.calls;
+                Ok(())
+            }
+            LlmChunk::Usage(_) | LlmChunk::Finish { .. } | LlmChunk::Declined { .. } | LlmChunk::Turn(_) => {
+                Ok(())
+            }
         }
-        LlmChunk::Reasoning { choice, text } => {
-            deltas.write(Lane::new(DeltaKind::Reasoning, *choice, 0), text)
-        }
-        LlmChunk::ToolArguments { choice, call, arguments, .. } => {
-            let block = u32::try_from(*call).unwrap_or(u32::MAX);
-            deltas.write(Lane::new(DeltaKind::ToolArguments, *choice, block), arguments)
-        }
-        LlmChunk::Usage(_) | LlmChunk::Finish { .. } => Ok(()),
     }
 }
 

@@ -1,226 +1,243 @@
 //! From the dialect's JSON to chunks, without judging and without repair.
 
-use std::collections::VecDeque;
+use serde_json::value::RawValue;
 
-use super::wire::{self, Choice, Content, Delta, Envelope, ToolDelta, value};
-use crate::chunk::{LlmChunk, TOOL_CALLS_MAX};
-use crate::error::{MalformedReply, Remedy};
+use super::calls::{Calls, Identity};
+use super::fault;
+use super::returned::{self, Returned};
+use super::wire::{Choice, Content, Delta, Envelope, FunctionDelta, Part, ToolDelta, TypedPart};
+use crate::chunk::LlmChunk;
+use crate::dialect::{Chunks, Decode, Ended, Fault, RunningUsage, filled, parse, value};
+use crate::error::MalformedReply;
 
 /// The data of the event that ends a stream.
 const END_MARK: &str = "[DONE]";
 
-/// How far a reply has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// Nothing has said that it is whole.
-    NotYet,
-    /// A finish reason has come; usage may follow.
-    ByReason,
-    /// The end mark has come; nothing follows.
-    ByMark,
-}
-
-/// An event that is not a piece of a reply.
-#[derive(Debug)]
-pub(super) enum DecodeError {
-    /// It is not of the dialect.
-    Malformed(MalformedReply),
-    /// It is an error that the provider reports.
-    Reported {
-        /// What the error's code lets the caller do.
-        remedy: Remedy,
-        /// The provider's words, as they came.
-        message: Option<String>,
-    },
-}
+/// Names of events that keep the connection alive, for servers that use no comments for it.
+const KEEP_ALIVE: [&str; 4] = ["ping", "heartbeat", "keepalive", "keep-alive"];
 
 /// Reads the events of one reply, in order.
-///
-/// Its state is what tells tool calls apart: a part belongs to the call with its `index`, else to the call with its
-/// `id`, else it opens a call where it names a tool and continues the latest call where it does not.
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
-    calls: Vec<Call>,
+    calls: Calls,
+    returned: Returned,
+    usage: RunningUsage,
+    /// A delta has come: whole messages in the same stream repeat what the deltas said.
+    has_deltas: bool,
+    /// Reasoning has come as text of its own: its blocks repeat it.
+    has_plain_reasoning: bool,
+    broken_off: bool,
     ended: Ended,
 }
 
-#[derive(Debug)]
-struct Call {
-    choice: u32,
-    position: usize,
-    index: Option<u64>,
-    id: Option<String>,
-}
-
-impl ChatDecoder {
-    /// A decoder at the start of a reply.
-    pub(super) fn new() -> Self {
-        Self { calls: Vec::new(), ended: Ended::NotYet }
-    }
-
-    /// How far the reply has come.
-    pub(super) fn ended(&self) -> Ended {
-        self.ended
-    }
-
-    /// Reads one event of a stream and appends its pieces.
-    pub(super) fn decode(
-        &mut self,
-        name: &str,
-        data: &str,
-        out: &mut VecDeque<LlmChunk>,
-    ) -> Result<(), DecodeError> {
+impl Decode for ChatDecoder {
+    fn event(&mut self, name: &str, data: &str, out: &mut Chunks) -> Result<(), Fault> {
         let data = data.trim();
         if data == END_MARK {
             self.ended = Ended::ByMark;
             return Ok(());
         }
-        if data.is_empty() {
+        if data.is_empty() || KEEP_ALIVE.contains(&name) {
             return Ok(());
         }
-        let envelope = parse(data)?;
         if name == "error" {
-            return Err(reported(data));
+            return Err(fault::named(data));
         }
-        self.take(envelope, data, out)
+        if data.starts_with('[') {
+            return Err(fault::listed(data));
+        }
+        let envelope = self.past_faults(parse(data)?, data, out)?;
+        self.take(envelope, false, out)
     }
 
-    /// Reads a reply that came in one piece and appends its pieces.
-    pub(super) fn decode_whole(
-        &mut self,
-        body: &str,
-        out: &mut VecDeque<LlmChunk>,
-    ) -> Result<(), DecodeError> {
-        let envelope = parse(body)?;
-        let has_choices = envelope.choices.is_some();
-        self.take(envelope, body, out)?;
-        if has_choices { Ok(()) } else { Err(DecodeError::Malformed(MalformedReply::NotTheDialect)) }
+    fn whole(&mut self, body: &str, out: &mut Chunks) -> Result<(), Fault> {
+        let body = body.trim();
+        if body.starts_with('[') {
+            return Err(fault::listed(body));
+        }
+        let envelope = self.past_faults(parse(body)?, body, out)?;
+        if envelope.choices.as_ref().is_none_or(Vec::is_empty) {
+            return Err(Fault::Malformed(MalformedReply::NotTheDialect));
+        }
+        self.take(envelope, true, out)
     }
 
-    fn take(
-        &mut self,
-        envelope: Envelope,
-        data: &str,
-        out: &mut VecDeque<LlmChunk>,
-    ) -> Result<(), DecodeError> {
-        let says_error = value(envelope.object).is_some_and(|object| object == "error");
-        if says_error || envelope.error.is_some_and(|error| !error.is_null()) {
-            return Err(reported(data));
+    fn finish(&mut self, out: &mut Chunks) -> Result<(), Fault> {
+        if self.broken_off {
+            return Err(fault::broken_off());
         }
-        let nested = value(envelope.x_groq).and_then(|holder| value(holder.usage));
-        let mut usage = nested.and_then(wire::WireUsage::said);
-        for (position, choice) in envelope.choices.unwrap_or_default().into_iter().enumerate() {
-            let Choice { index, delta, message, finish_reason, usage: own } = choice;
-            let choice = value(index).unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
-            if let Some(delta) = delta.or(message) {
-                self.take_delta(choice, delta, out)?;
-            }
-            if let Some(reason) = value(finish_reason) {
-                // Some servers send an empty reason with every piece: it is passed on, but ends nothing.
-                if !reason.is_empty() {
-                    self.ended = Ended::ByReason;
-                }
-                out.push_back(LlmChunk::Finish { choice, reason });
-            }
-            usage = value(own).and_then(wire::WireUsage::said).or(usage);
-        }
-        usage = value(envelope.usage).and_then(wire::WireUsage::said).or(usage);
-        out.extend(usage.map(LlmChunk::Usage));
+        out.extend(self.returned.turn(self.calls.count(0)).map(LlmChunk::Turn));
         Ok(())
     }
 
-    fn take_delta(
-        &mut self,
-        choice: u32,
-        delta: Delta,
-        out: &mut VecDeque<LlmChunk>,
-    ) -> Result<(), DecodeError> {
-        // Where both names are sent, they carry the same text.
-        if let Some(text) = filled(value(delta.reasoning_content)).or_else(|| filled(value(delta.reasoning)))
-        {
-            out.push_back(LlmChunk::Reasoning { choice, text });
-        }
-        if let Some(content) = delta.content {
-            take_content(choice, content, false, out);
-        }
-        if let Some(text) = filled(value(delta.refusal)) {
-            out.push_back(LlmChunk::Refusal { choice, text });
-        }
-        for part in delta.tool_calls.unwrap_or_default() {
-            self.take_tool_part(choice, part, out)?;
-        }
-        Ok(())
-    }
-
-    fn take_tool_part(
-        &mut self,
-        choice: u32,
-        part: ToolDelta,
-        out: &mut VecDeque<LlmChunk>,
-    ) -> Result<(), DecodeError> {
-        let (index, id) = (value(part.index), filled(value(part.id)));
-        let function = part.function.unwrap_or_default();
-        let (name, arguments) = (filled(value(function.name)), function.arguments.unwrap_or_default());
-        let mut own = self.calls.iter_mut().filter(|call| call.choice == choice);
-        let known = match (index, &id) {
-            (Some(_), _) => own.find(|call| call.index == index),
-            (None, Some(_)) => own.find(|call| call.id == id),
-            (None, None) if name.is_some() => None,
-            (None, None) => own.next_back(),
-        };
-        let call = match known {
-            Some(call) => {
-                call.id = call.id.take().or_else(|| id.clone());
-                call.position
-            }
-            None => self.open_call(choice, index, id.clone())?,
-        };
-        out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments });
-        Ok(())
-    }
-
-    fn open_call(
-        &mut self,
-        choice: u32,
-        index: Option<u64>,
-        id: Option<String>,
-    ) -> Result<usize, DecodeError> {
-        if self.calls.len() >= TOOL_CALLS_MAX {
-            return Err(DecodeError::Malformed(MalformedReply::TooManyToolCalls));
-        }
-        let position = self.calls.iter().filter(|call| call.choice == choice).count();
-        self.calls.push(Call { choice, position, index, id });
-        Ok(position)
+    fn ended(&self) -> Ended {
+        self.ended
     }
 }
 
-fn take_content(choice: u32, content: Content, thought: bool, out: &mut VecDeque<LlmChunk>) {
+impl ChatDecoder {
+    /// A decoder at the start of a reply.
+    pub(super) fn new() -> Self {
+        Self {
+            calls: Calls::default(),
+            returned: Returned::default(),
+            usage: RunningUsage::default(),
+            has_deltas: false,
+            has_plain_reasoning: false,
+            broken_off: false,
+            ended: Ended::NotYet,
+        }
+    }
+
+    /// The event, unless it reports an error; what usage that one tells is kept.
+    fn past_faults(&mut self, envelope: Envelope, data: &str, out: &mut Chunks) -> Result<Envelope, Fault> {
+        match fault::reported(&envelope, data) {
+            None => Ok(envelope),
+            Some(fault) => {
+                let usage = value(envelope.usage).or_else(|| value(value(envelope.x_groq)?.usage));
+                usage.into_iter().for_each(|usage| self.usage.say(usage.said(), out));
+                Err(fault)
+            }
+        }
+    }
+
+    fn take(&mut self, envelope: Envelope, whole: bool, out: &mut Chunks) -> Result<(), Fault> {
+        let nested = value(envelope.x_groq).and_then(|holder| value(holder.usage));
+        if let Some(usage) = nested {
+            self.usage.say(usage.said(), out);
+        }
+        for (position, choice) in envelope.choices.unwrap_or_default().into_iter().enumerate() {
+            let Choice { index, delta, message, finish_reason, usage: own, error: _ } = choice;
+            let choice = value(index).unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
+            // Perplexity sends both, in a stream with the text so far as the message, in a whole reply with an empty
+            // delta.
+            let (first, second) = if whole { (message, delta) } else { (delta, message) };
+            let is_message = whole || first.is_none();
+            if let Some(said) = first.or(second) {
+                self.take_said(choice, said, is_message, out)?;
+                self.has_deltas |= !is_message;
+            }
+            if let Some(reason) = value(finish_reason) {
+                self.take_finish(choice, reason, out);
+            }
+            if let Some(usage) = value(own) {
+                self.usage.say(usage.said(), out);
+            }
+        }
+        if let Some(usage) = value(envelope.usage) {
+            self.usage.say(usage.said(), out);
+        }
+        Ok(())
+    }
+
+    fn take_finish(&mut self, choice: u32, reason: String, out: &mut Chunks) {
+        // Some servers send an empty reason with every piece: it is passed on, but ends nothing. Nor does the end of a
+        // choice that is not the reply.
+        if choice == 0 && !reason.is_empty() {
+            self.ended = Ended::ByReason;
+            self.broken_off |= fault::breaks_off(&reason);
+        }
+        out.push_back(LlmChunk::Finish { choice, reason });
+    }
+
+    fn take_said(
+        &mut self,
+        choice: u32,
+        mut said: Delta,
+        is_message: bool,
+        out: &mut Chunks,
+    ) -> Result<(), Fault> {
+        let repeats = is_message && self.has_deltas;
+        if !repeats {
+            self.take_reasoning(choice, &mut said, out)?;
+            if let Some(content) = said.content.take() {
+                take_content(choice, content, false, out);
+            }
+            if let Some(text) = filled(value(said.refusal)) {
+                out.push_back(LlmChunk::Refusal { choice, text });
+            }
+        } else if self.calls.count(choice) > 0 {
+            return Ok(());
+        }
+        let parts = said.tool_calls.unwrap_or_default();
+        // Servers that send both forms mean one call by them.
+        let legacy = said.function_call.filter(|_| parts.is_empty());
+        for part in parts {
+            self.take_call(choice, part, false, out)?;
+        }
+        if let Some(function) = legacy {
+            let part = ToolDelta { function: Some(function), ..ToolDelta::default() };
+            self.take_call(choice, part, true, out)?;
+        }
+        Ok(())
+    }
+
+    fn take_reasoning(&mut self, choice: u32, said: &mut Delta, out: &mut Chunks) -> Result<(), Fault> {
+        let (content, plain) = (value(said.reasoning_content.take()), value(said.reasoning.take()));
+        let details = value(said.reasoning_details.take()).unwrap_or_default();
+        let shown = filled(content.clone()).or_else(|| filled(plain.clone()));
+        self.has_plain_reasoning |= shown.is_some();
+        // Where more than one name is sent, they carry the same text.
+        let shown = if self.has_plain_reasoning { shown } else { filled(Some(returned::readable(&details))) };
+        if choice == 0 {
+            self.returned.reasoning(content.as_deref(), plain.as_deref(), details)?;
+        }
+        out.extend(shown.map(|text| LlmChunk::Reasoning { choice, text }));
+        Ok(())
+    }
+
+    fn take_call(
+        &mut self,
+        choice: u32,
+        part: ToolDelta,
+        legacy: bool,
+        out: &mut Chunks,
+    ) -> Result<(), Fault> {
+        let (index, id) = (value(part.index), filled(value(part.id)));
+        let FunctionDelta { name, arguments } = part.function.unwrap_or_default();
+        let arguments = arguments.map_or(Ok(String::new()), |arguments| verbatim(&arguments))?;
+        let identity = Identity { index, id, name: filled(value(name)), legacy };
+        let placed = self.calls.place(choice, identity)?;
+        if let Some(extra) = part.extra_content.filter(|extra| choice == 0 && !extra.is_null()) {
+            self.returned.extra(placed.position, extra)?;
+        }
+        let (call, id, name) = (placed.position, placed.id, placed.name);
+        out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments });
+        Ok(())
+    }
+}
+
+/// The arguments' own bytes: what is in the text, or the text of the object.
+fn verbatim(arguments: &RawValue) -> Result<String, Fault> {
+    let text = arguments.get();
+    if text.starts_with('{') {
+        return Ok(text.to_owned());
+    }
+    serde_json::from_str(text).map_err(|_| Fault::Malformed(MalformedReply::NotTheDialect))
+}
+
+fn take_content(choice: u32, content: Content, thought: bool, out: &mut Chunks) {
     match content {
         Content::Text(text) if text.is_empty() => {}
         Content::Text(text) if thought => out.push_back(LlmChunk::Reasoning { choice, text }),
         Content::Text(text) => out.push_back(LlmChunk::Text { choice, text }),
-        Content::Parts(parts) => {
-            for part in parts {
-                if let Some(thinking) = value(part.thinking) {
-                    take_content(choice, thinking, true, out);
-                }
-                if let Some(text) = value(part.text) {
-                    take_content(choice, Content::Text(text), thought, out);
-                }
-            }
-        }
+        Content::Parts(parts) => parts.into_iter().for_each(|part| match part {
+            Part::Bare(text) => take_content(choice, Content::Text(text), thought, out),
+            Part::Typed(part) => take_part(choice, part, thought, out),
+        }),
     }
 }
 
-fn filled(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.is_empty())
-}
-
-fn parse(data: &str) -> Result<Envelope, DecodeError> {
-    serde_json::from_str(data).map_err(|_| DecodeError::Malformed(MalformedReply::NotTheDialect))
-}
-
-fn reported(data: &str) -> DecodeError {
-    let told = serde_json::from_str(data).map(|body| wire::told(&body)).unwrap_or_default();
-    DecodeError::Reported { remedy: told.remedy.unwrap_or(Remedy::Retry), message: told.message }
+fn take_part(choice: u32, part: TypedPart, thought: bool, out: &mut Chunks) {
+    let kind = value(part.r#type).unwrap_or_default();
+    let thought = thought || kind == "thinking" || kind == "reasoning";
+    if let Some(thinking) = value(part.thinking) {
+        take_content(choice, thinking, true, out);
+    }
+    if let Some(text) = value(part.text) {
+        take_content(choice, Content::Text(text), thought, out);
+    }
+    if let Some(text) = filled(value(part.refusal)) {
+        out.push_back(LlmChunk::Refusal { choice, text });
+    }
 }

@@ -1,8 +1,34 @@
 //! A request in the dialect's words.
 
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
-use crate::request::{ChatRequest, MODEL_DEFAULT, Message, ResponseFormat};
+use super::messages::{WireMessage, messages};
+use crate::dialect::Unsendable;
+use crate::request::{ChatRequest, MODEL_DEFAULT, ResponseFormat, ToolChoice, ToolSpec};
+
+/// How servers differ in what they take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spelling {
+    /// The bound on the reply is called `max_completion_tokens`.
+    pub(super) max_completion_tokens: bool,
+    /// `stream_options` is refused.
+    pub(super) no_stream_options: bool,
+}
+
+/// Names that a request has fields for: in `extra` they would go past whatever judged those fields.
+pub(super) const OWN_NAMES: [&str; 10] = [
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "model",
+    "stop",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+];
 
 #[derive(Serialize)]
 struct WireRequest<'a> {
@@ -11,20 +37,36 @@ struct WireRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    stop: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<&'a ResponseFormat>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
-struct WireMessage<'a> {
-    role: &'static str,
-    content: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+struct WireTool<'a> {
+    r#type: &'static str,
+    function: WireFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    parameters: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -33,78 +75,42 @@ struct StreamOptions {
 }
 
 /// The body of a request. Here fenced content leaves its fence, on its way to the model and nowhere else.
-pub(super) fn body(request: &ChatRequest, streamed: bool) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&WireRequest {
+pub(super) fn body(request: &ChatRequest, streamed: bool, spelling: Spelling) -> Result<Vec<u8>, Unsendable> {
+    let collides = |name: &String| {
+        OWN_NAMES.contains(&name.as_str()) || (name == "response_format" && request.response_format.is_some())
+    };
+    if request.extra.keys().any(collides) {
+        return Err(Unsendable);
+    }
+    let new_name = spelling.max_completion_tokens;
+    let wire = WireRequest {
         model: request.model.as_deref().unwrap_or(MODEL_DEFAULT),
-        messages: request.messages.iter().map(message).collect(),
-        max_tokens: request.max_tokens,
+        messages: messages(&request.messages)?,
+        max_tokens: request.max_tokens.filter(|_| !new_name),
+        max_completion_tokens: request.max_tokens.filter(|_| new_name),
         temperature: request.temperature,
+        stop: &request.stop,
+        tools: request.tools.iter().map(tool).collect(),
+        tool_choice: request.tool_choice.as_ref().map(choice),
         response_format: request.response_format.as_ref(),
         stream: streamed,
-        stream_options: streamed.then_some(StreamOptions { include_usage: true }),
-    })
+        stream_options: (streamed && !spelling.no_stream_options)
+            .then_some(StreamOptions { include_usage: true }),
+        extra: &request.extra,
+    };
+    Ok(serde_json::to_vec(&wire)?)
 }
 
-fn message(message: &Message) -> WireMessage<'_> {
-    match message {
-        Message::System { content } => WireMessage { role: "system", content, tool_call_id: None },
-        Message::User { content } => WireMessage { role: "user", content, tool_call_id: None },
-        Message::Assistant { content } => {
-            WireMessage { role: "assistant", content: content.expose_tainted(), tool_call_id: None }
-        }
-        Message::Tool { tool_call_id, content } => {
-            WireMessage { role: "tool", content: content.expose_tainted(), tool_call_id: Some(tool_call_id) }
-        }
-    }
+fn tool(spec: &ToolSpec) -> WireTool<'_> {
+    let ToolSpec { name, description, parameters } = spec;
+    WireTool { r#type: "function", function: WireFunction { name, description, parameters } }
 }
 
-#[cfg(test)]
-mod tests {
-    use loom_classify::{TaintOrigin, Tainted};
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn a_request_is_written_in_the_dialect_with_fenced_content_bare() {
-        let said = Tainted::new("earlier".to_owned(), TaintOrigin::llm("plan"));
-        let request = ChatRequest::new(
-            "m",
-            vec![
-                Message::system("be brief"),
-                Message::user("hi"),
-                Message::assistant(said.clone().into()),
-                Message::tool("call_1", said.into()),
-            ],
-        )
-        .with_max_tokens(512)
-        .with_temperature(0.0)
-        .with_response_format(ResponseFormat::json_schema("plan", json!({"type": "object"})));
-        let wire: Value = serde_json::from_slice(&body(&request, true).unwrap()).unwrap();
-        assert_eq!(
-            wire,
-            json!({
-                "model": "m",
-                "messages": [
-                    {"role": "system", "content": "be brief"},
-                    {"role": "user", "content": "hi"},
-                    {"role": "assistant", "content": "earlier"},
-                    {"role": "tool", "content": "earlier", "tool_call_id": "call_1"},
-                ],
-                "max_tokens": 512,
-                "temperature": 0.0,
-                "response_format": {"type": "json_schema", "json_schema":
-                    {"name": "plan", "schema": {"type": "object"}, "strict": true}},
-                "stream": true,
-                "stream_options": {"include_usage": true},
-            })
-        );
-    }
-
-    #[test]
-    fn what_is_not_set_is_not_sent() {
-        let wire: Value =
-            serde_json::from_slice(&body(&ChatRequest::of(Vec::new()), false).unwrap()).unwrap();
-        assert_eq!(wire, json!({"model": MODEL_DEFAULT, "messages": [], "stream": false}));
+fn choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Named(name) => json!({"type": "function", "function": {"name": name}}),
     }
 }

@@ -1,27 +1,72 @@
 //! The OpenAI-compatible chat-completions dialect, as many providers and local servers speak it.
+//!
+//! # What is sent
+//! - Roles `system`, `user`, `assistant`, `tool`; images before the text as `image_url` parts, bytes as `data:` URLs.
+//! - Tool calls with their arguments verbatim as text; no arguments as `{}`, since servers parse the field. A call that
+//!   came without an id is given one, and so is its result. A failed tool has no mark in the dialect: its text says so.
+//! - Text that is empty beside tool calls as `null`.
+//! - `extra` at the top of the body (`reasoning_effort`, `parallel_tool_calls`, …). It may not hold a name that
+//!   [`ChatRequest`] has a field for, set or not, nor `stream` or `stream_options`; `response_format` it may hold where
+//!   the request sets none (`{"type": "json_object"}`).
+//!
+//! # What goes back
+//! Some providers refuse the results of tools unless they come with the reasoning before the calls: DeepSeek wants
+//! `reasoning_content`, OpenRouter `reasoning_details`, Gemini the `extra_content` of each call. Where a reply with tool
+//! calls holds any of these, it ends with a [`Turn`](crate::LlmChunk::Turn) of dialect `openai` that holds them as they
+//! came; they are written into the assistant message it is sent back with, and nothing else of it is. All servers of the
+//! dialect are sent it: drop the turn where a conversation moves to a server that refuses such fields.
+//!
+//! # What is read
+//! Every field is optional. Tool calls are told apart by index, else id, else order; nothing is joined or repaired. A
+//! reply that its server broke off (finish reason `error`, `abort`, …) is an error that keeps its usage.
+//!
+//! # Azure
+//! A deployment is a base URL; the version stands in its query and the key in a header of its own:
+//!
+//! ```no_run
+//! use loom_llm::ApiKey;
+//! use loom_llm::http::HttpConfig;
+//! use loom_llm::openai::OpenAiCompatible;
+//!
+//! # fn build(key: ApiKey) -> Result<OpenAiCompatible, loom_llm::http::ConfigError> {
+//! let config = HttpConfig::new("https://name.openai.azure.com/openai/deployments/plan")
+//!     .with_query("api-version", "2024-10-21")
+//!     .with_key(key)
+//!     .with_key_header("api-key");
+//! # Ok(
+//! OpenAiCompatible::new("azure", config)?.with_max_completion_tokens()
+//! # )
+//! # }
+//! ```
 
+mod calls;
 mod decode;
 mod encode;
+mod fault;
+mod messages;
+mod returned;
+#[cfg(test)]
+mod tests;
 mod wire;
 
-use std::collections::VecDeque;
-
 use futures::future::BoxFuture;
-use futures::stream::{self, StreamExt};
 
-use crate::chunk::{Collected, LlmChunk};
-use crate::error::{MalformedReply, ProviderError, ProviderFault};
-use crate::http::{ConfigError, HttpConfig, Reply, Transport};
+use self::encode::Spelling;
+use crate::chunk::Collected;
+use crate::decoder::ReplyDecoder;
+use crate::dialect::{Dialect, KeyHeader, Route, Unsendable};
+use crate::error::ProviderError;
+use crate::http::{ConfigError, Exchange, HttpConfig};
 use crate::provider::{ChunkStream, Provider};
 use crate::request::ChatRequest;
-use crate::sse::SseDecoder;
 
-use decode::{ChatDecoder, DecodeError, Ended};
+/// The dialect's name in [`ProviderTurn`](crate::ProviderTurn).
+pub const DIALECT: &str = "openai";
 
 /// A provider behind `POST <base URL>/chat/completions`.
 #[derive(Debug)]
 pub struct OpenAiCompatible {
-    transport: Transport,
+    exchange: Exchange<ChatCompletions>,
 }
 
 impl OpenAiCompatible {
@@ -30,129 +75,65 @@ impl OpenAiCompatible {
     /// # Errors
     /// [`ConfigError`] where the base URL or the certificate authorities cannot be used.
     pub fn new(name: &str, config: HttpConfig) -> Result<Self, ConfigError> {
-        Ok(Self { transport: Transport::new(name, config, &["chat", "completions"])? })
+        let dialect = ChatCompletions { spelling: Spelling::default() };
+        Ok(Self { exchange: Exchange::new(name, config, dialect)? })
     }
 
-    async fn post(&self, request: &ChatRequest, streamed: bool) -> Result<Reply, ProviderError> {
-        let body = encode::body(request, streamed)
-            .map_err(|_| self.transport.peer.error(ProviderFault::Unsendable))?;
-        let accept = if streamed { "text/event-stream" } else { "application/json" };
-        self.transport.post(body, accept, wire::read_error).await
+    /// The same, with the bound on the reply sent as `max_completion_tokens`: OpenAI's reasoning models refuse
+    /// `max_tokens`, most other servers know nothing else.
+    #[must_use]
+    pub fn with_max_completion_tokens(mut self) -> Self {
+        self.exchange.dialect.spelling.max_completion_tokens = true;
+        self
+    }
+
+    /// The same, without `stream_options`, by which usage is asked for: Mistral's servers refuse the field and tell
+    /// usage unasked.
+    #[must_use]
+    pub fn without_stream_options(mut self) -> Self {
+        self.exchange.dialect.spelling.no_stream_options = true;
+        self
     }
 }
 
 impl Provider for OpenAiCompatible {
     fn name(&self) -> &str {
-        &self.transport.peer.provider
+        self.exchange.name()
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
-        Box::pin(async move {
-            let reply = self.post(request, true).await?;
-            if reply.is_json() {
-                // A server without streaming answers in one piece whatever it was asked.
-                let chunks = whole_reply(reply).await?;
-                return Ok(stream::iter(chunks.into_iter().map(Ok)).boxed());
-            }
-            let reader = Box::new(Reader::new(reply));
-            let chunks = stream::unfold(Some(reader), |reader| async {
-                let mut reader = reader?;
-                match reader.next().await {
-                    Ok(chunk) => Some((Ok(chunk?), Some(reader))),
-                    // Without its reader the stream holds no connection, even if it is kept.
-                    Err(error) => Some((Err(error), None)),
-                }
-            });
-            Ok(chunks.boxed())
-        })
+        self.exchange.stream(request)
     }
 
     fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        Box::pin(async move {
-            let reply = self.post(request, false).await?;
-            let peer = std::sync::Arc::clone(&reply.peer);
-            let mut collected = Collected::default();
-            for chunk in whole_reply(reply).await? {
-                collected.fold(chunk).map_err(|reason| peer.malformed(reason))?;
-            }
-            Ok(collected)
-        })
+        self.exchange.complete(request)
     }
 }
 
-/// Reads a reply that came in one piece.
-async fn whole_reply(reply: Reply) -> Result<VecDeque<LlmChunk>, ProviderError> {
-    let peer = std::sync::Arc::clone(&reply.peer);
-    let body = reply.whole().await?;
-    let mut chunks = VecDeque::new();
-    let text = std::str::from_utf8(&body).map_err(|_| peer.malformed(MalformedReply::NotTheDialect))?;
-    ChatDecoder::new().decode_whole(text, &mut chunks).map_err(|error| error.of(&peer))?;
-    Ok(chunks)
+/// A decoder of one reply of the dialect, for a transport of one's own; errors name `provider` as the origin of words.
+#[must_use]
+pub fn decoder(provider: &str) -> ReplyDecoder {
+    ReplyDecoder::new(provider, decode::ChatDecoder::new())
 }
 
-/// Reads a reply event by event. Dropping it drops the connection.
-struct Reader {
-    reply: Reply,
-    events: SseDecoder,
-    decoder: ChatDecoder,
-    chunks: VecDeque<LlmChunk>,
-    body_ended: bool,
+/// The dialect.
+#[derive(Debug)]
+struct ChatCompletions {
+    spelling: Spelling,
 }
 
-impl Reader {
-    fn new(reply: Reply) -> Self {
-        let (events, decoder) = (SseDecoder::new(), ChatDecoder::new());
-        Self { reply, events, decoder, chunks: VecDeque::new(), body_ended: false }
+impl Dialect for ChatCompletions {
+    const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
+
+    fn route<'r>(&self, _request: &'r ChatRequest, _streamed: bool) -> Route<'r> {
+        Route { path: vec!["chat".into(), "completions".into()], query: &[] }
     }
 
-    async fn next(&mut self) -> Result<Option<LlmChunk>, ProviderError> {
-        loop {
-            if let Some(chunk) = self.chunks.pop_front() {
-                return Ok(Some(chunk));
-            }
-            if self.decoder.ended() == Ended::ByMark {
-                return Ok(None);
-            }
-            let peer = &self.reply.peer;
-            let event = self.events.next_event().map_err(|error| peer.malformed(error.into()))?;
-            if let Some(event) = event {
-                let complete = event.complete;
-                let decoded = self.decoder.decode(event.name, event.data, &mut self.chunks);
-                match decoded {
-                    // A last event that does not parse and that no blank line ended was cut off.
-                    Err(DecodeError::Malformed(MalformedReply::NotTheDialect)) if !complete => {
-                        return Err(ended_early(&self.reply));
-                    }
-                    decoded => decoded.map_err(|error| error.of(peer))?,
-                }
-            } else if !self.body_ended {
-                match self.reply.chunk().await? {
-                    Some(bytes) => self.events.push(&bytes),
-                    None => {
-                        self.events.finish();
-                        self.body_ended = true;
-                    }
-                }
-            } else if self.decoder.ended() == Ended::NotYet {
-                return Err(ended_early(&self.reply));
-            } else {
-                return Ok(None);
-            }
-        }
+    fn body(&self, request: &ChatRequest, streamed: bool) -> Result<Vec<u8>, Unsendable> {
+        encode::body(request, streamed, self.spelling)
     }
-}
 
-fn ended_early(reply: &Reply) -> ProviderError {
-    reply.peer.error(ProviderFault::EndedEarly { authority: reply.peer.authority.clone() })
-}
-
-impl DecodeError {
-    fn of(self, peer: &crate::http::Peer) -> ProviderError {
-        match self {
-            Self::Malformed(reason) => peer.malformed(reason),
-            Self::Reported { remedy, message } => peer
-                .error(ProviderFault::Reported { authority: peer.authority.clone(), remedy })
-                .with_message(peer.words(message)),
-        }
+    fn decoder(&self, provider: &str) -> ReplyDecoder {
+        decoder(provider)
     }
 }

@@ -1,8 +1,15 @@
 //! What a model is asked, in no provider's dialect.
 
-use loom_classify::Fenced;
+mod format;
+mod message;
+mod tools;
+
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+pub use format::{JsonSchema, ResponseFormat};
+pub use message::{Image, Message};
+pub use tools::{ToolChoice, ToolSpec};
 
 /// The model that is named where neither request nor effect names one: servers of one model take any name.
 pub const MODEL_DEFAULT: &str = "default";
@@ -43,6 +50,19 @@ pub struct ChatRequest {
     /// The form that the reply must have; free text where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
+    /// The tools that the model may call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
+    /// Whether it must; the provider's default, which is that it may, where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Texts at which the reply ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    /// Fields of one provider's dialect that have no name here (`reasoning_effort`, `thinking`, …): they are written
+    /// into the body as they stand, at its top, and may not replace a field that this type has.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 impl ChatRequest {
@@ -55,7 +75,17 @@ impl ChatRequest {
     /// A request that leaves the model to the effect, or else to the provider.
     #[must_use]
     pub fn of(messages: Vec<Message>) -> Self {
-        Self { model: None, messages, max_tokens: None, temperature: None, response_format: None }
+        Self {
+            model: None,
+            messages,
+            max_tokens: None,
+            temperature: None,
+            response_format: None,
+            tools: Vec::new(),
+            tool_choice: None,
+            stop: Vec::new(),
+            extra: Map::new(),
+        }
     }
 
     /// The same with a bound on the reply, in tokens.
@@ -78,93 +108,33 @@ impl ChatRequest {
         self.response_format = Some(format);
         self
     }
-}
 
-/// One turn of the conversation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "role", rename_all = "lowercase", deny_unknown_fields)]
-#[non_exhaustive]
-pub enum Message {
-    /// Instructions of the program.
-    System {
-        /// The text; never tainted.
-        content: String,
-    },
-    /// Words of the user.
-    User {
-        /// The text; never tainted.
-        content: String,
-    },
-    /// What the model said earlier.
-    Assistant {
-        /// The text, behind its fence.
-        content: Fenced<String>,
-    },
-    /// What a tool returned.
-    Tool {
-        /// The id of the tool call that it answers.
-        tool_call_id: String,
-        /// The text, behind its fence.
-        content: Fenced<String>,
-    },
-}
-
-impl Message {
-    /// Instructions of the program.
+    /// The same with tools that the model may call.
     #[must_use]
-    pub fn system(content: impl Into<String>) -> Self {
-        Self::System { content: content.into() }
+    pub fn with_tools(mut self, tools: Vec<ToolSpec>) -> Self {
+        self.tools = tools;
+        self
     }
 
-    /// Words of the user.
+    /// The same with a word on whether tools must be called.
     #[must_use]
-    pub fn user(content: impl Into<String>) -> Self {
-        Self::User { content: content.into() }
+    pub fn with_tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = Some(choice);
+        self
     }
 
-    /// What the model said earlier.
+    /// The same with texts at which the reply ends.
     #[must_use]
-    pub fn assistant(content: Fenced<String>) -> Self {
-        Self::Assistant { content }
+    pub fn with_stop(mut self, stop: Vec<String>) -> Self {
+        self.stop = stop;
+        self
     }
 
-    /// What a tool returned for the call of that id.
+    /// The same with a field of the provider's own; see [`extra`](Self::extra).
     #[must_use]
-    pub fn tool(tool_call_id: impl Into<String>, content: Fenced<String>) -> Self {
-        Self::Tool { tool_call_id: tool_call_id.into(), content }
-    }
-}
-
-/// The form that a reply must have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ResponseFormat {
-    /// JSON that fits a schema. Providers differ in how far they hold to it: validate the reply.
-    JsonSchema {
-        /// The schema and its name.
-        json_schema: JsonSchema,
-    },
-}
-
-/// A JSON schema with the name that the provider is told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct JsonSchema {
-    /// The name.
-    pub name: String,
-    /// The schema.
-    pub schema: Value,
-    /// Whether the provider shall refuse what does not fit.
-    #[serde(default)]
-    pub strict: bool,
-}
-
-impl ResponseFormat {
-    /// JSON that strictly fits the named schema.
-    #[must_use]
-    pub fn json_schema(name: impl Into<String>, schema: Value) -> Self {
-        Self::JsonSchema { json_schema: JsonSchema { name: name.into(), schema, strict: true } }
+    pub fn with_extra(mut self, name: impl Into<String>, value: Value) -> Self {
+        self.extra.insert(name.into(), value);
+        self
     }
 }
 
@@ -197,7 +167,7 @@ mod tests {
     fn taint_in_json_becomes_fenced_content_or_is_refused() {
         let read =
             |message| serde_json::from_value::<ChatRequest>(json!({"model": "m", "messages": [message]}));
-        let request = read(json!({"role": "tool", "content": tainted(), "tool_call_id": "c"})).unwrap();
+        let request = read(json!({"role": "tool", "content": tainted(), "tool_call_id": tainted()})).unwrap();
         let Some(Message::Tool { content, .. }) = request.messages.first() else { panic!("no tool message") };
         assert!(!content.is_trusted());
         for role in ["system", "user"] {

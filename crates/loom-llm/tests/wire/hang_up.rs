@@ -7,7 +7,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use loom_llm::collect::Stopped;
-use loom_llm::{LlmChunk, Provider, collect_stream};
+use loom_llm::http::HttpConfig;
+use loom_llm::openai::OpenAiCompatible;
+use loom_llm::tls::Roots;
+use loom_llm::{ChatRequest, LlmChunk, Message, Provider, collect_stream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -111,5 +116,69 @@ async fn a_cancel_returns_its_own_reason_and_the_server_sees_the_hang_up() {
     let Stopped::Cancelled(given) = failure.error else { panic!("expected the cancel, got {failure:?}") };
     assert!(Arc::ptr_eq(&given, &reason));
     assert_eq!(failure.delivered_bytes, 1);
+    sees_hang_up(&mut peer, since).await;
+}
+
+/// What the server has sent when the call is dropped.
+enum Stage {
+    /// Nothing, with the request still on its way.
+    Uploading,
+    Sent(&'static str),
+}
+
+/// D15: in every state of a call, from the connection on, dropping it closes the connection.
+#[tokio::test]
+async fn a_call_dropped_in_any_state_is_seen_by_the_server() {
+    let begun = "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"choices\":";
+    for (state, base_url, through, stage) in [
+        ("TLS handshake", "https://ADDRESS", None, Stage::Sent("")),
+        ("tunnel of a proxy", "https://provider.test", Some("http://ADDRESS"), Stage::Sent("")),
+        ("head of a tunnel", "https://provider.test", Some("http://ADDRESS"), Stage::Sent("HTTP/1.1 200 ")),
+        (
+            "TLS in a tunnel",
+            "https://provider.test",
+            Some("http://ADDRESS"),
+            Stage::Sent("HTTP/1.1 200 OK\r\n\r\n"),
+        ),
+        ("request on its way", "http://ADDRESS", None, Stage::Uploading),
+        ("no head yet", "http://ADDRESS", None, Stage::Sent("")),
+        ("informational head", "http://ADDRESS", None, Stage::Sent("HTTP/1.1 100 Continue\r\n\r\n")),
+        ("half a head", "http://ADDRESS", None, Stage::Sent("HTTP/1.1 200 OK\r\nx: ")),
+        ("no body yet", "http://ADDRESS", None, Stage::Sent("HTTP/1.1 200 OK\r\n\r\n")),
+        ("half a body", "http://ADDRESS", None, Stage::Sent(begun)),
+        ("body of an error", "http://ADDRESS", None, Stage::Sent("HTTP/1.1 500 Oops\r\n\r\nwell")),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here = |url: &str| url.replace("ADDRESS", &listener.local_addr().unwrap().to_string());
+        let mut config = HttpConfig::new(here(base_url)).with_roots(Roots::Bundled);
+        if let Some(proxy) = through {
+            config = config.with_proxy(here(proxy));
+        }
+        let provider = OpenAiCompatible::new("dropped", config).unwrap();
+        let words = if matches!(stage, Stage::Uploading) { 8 << 20 } else { 1 };
+        let asked = ChatRequest::new("default", vec![Message::user("a".repeat(words))]);
+        let call = tokio::spawn(async move { provider.complete(&asked).await.map(drop) });
+        let (mut socket, _) = within(listener.accept()).await.unwrap();
+        let mut packet = vec![0; 1 << 16];
+        assert!(within(socket.read(&mut packet)).await.unwrap() > 0, "{state}");
+        if let Stage::Sent(bytes) = stage {
+            socket.write_all(bytes.as_bytes()).await.unwrap();
+        }
+        assert!(!call.is_finished(), "{state}");
+        let since = Instant::now();
+        call.abort();
+        assert!(within(call).await.unwrap_err().is_cancelled(), "{state}");
+        while within(socket.read(&mut packet)).await.is_ok_and(|read| read > 0) {}
+        assert!(since.elapsed() < Duration::from_secs(1), "{state}: after {:?}", since.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_stream_dropped_before_its_first_byte_closes_the_connection() {
+    let mut peer = Peer::streaming(vec![Act::AwaitHangUp]).await;
+    let stream = within(peer.provider().stream(&request())).await.unwrap();
+    peer.request().await;
+    let since = Instant::now();
+    drop(stream);
     sees_hang_up(&mut peer, since).await;
 }

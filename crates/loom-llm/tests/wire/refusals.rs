@@ -101,6 +101,51 @@ async fn an_error_body_can_change_the_remedy_and_its_key_is_scrubbed() {
 }
 
 #[tokio::test]
+async fn the_configured_headers_query_and_key_header_go_out_and_their_values_do_not_come_back() {
+    let body = json!({"error": {"message": "sk-secret of team-canary-1 in eu, v-2024-10-21"}}).to_string();
+    let mut peer = Peer::start(vec![vec![reply("400 No", "", &body)]]).await;
+    let config = HttpConfig::new(format!("{}?tier=2", peer.base_url()))
+        .with_key(ApiKey::new("sk-secret").unwrap())
+        .with_key_header("api-key")
+        .with_header("X-Team", "team-canary-1")
+        .with_header("x-region", "eu")
+        .with_query("api-version", "v-2024-10-21")
+        .with_query("a&b", "c d#ä");
+    assert!(!format!("{config:?}").contains("canary"));
+    let provider = OpenAiCompatible::new("peer", config).unwrap();
+    let error = refusal(&provider).await;
+    let told = error.message().unwrap().expose_tainted();
+    assert_eq!(told, "[key] of [redacted] in eu, v-2024-10-21");
+    assert!(!format!("{provider:?} {error:?} {error}").contains("canary"));
+    let asked = peer.request().await;
+    let line = "POST /v1/chat/completions?tier=2&api-version=v-2024-10-21&a%26b=c+d%23%C3%A4 HTTP/1.1\r\n";
+    assert!(asked.starts_with(line), "{asked}");
+    let asked = asked.to_ascii_lowercase();
+    for header in ["api-key: sk-secret", "x-team: team-canary-1", "x-region: eu"] {
+        assert!(asked.contains(&format!("\r\n{header}\r\n")), "{header} in {asked}");
+    }
+    assert!(!asked.contains("authorization"), "{asked}");
+}
+
+#[test]
+fn headers_that_cannot_be_added_are_refused_where_the_provider_is_made() {
+    let refused = |config| OpenAiCompatible::new("p", config).map(drop).unwrap_err();
+    let here = || HttpConfig::new("http://127.0.0.1/v1");
+    let reserved = refused(here().with_header("Content-Length", "canary"));
+    assert_eq!(reserved, ConfigError::ReservedHeader { name: "content-length" });
+    let twice = refused(here().with_header("authorization", "Bearer canary"));
+    assert_eq!(twice, ConfigError::KeyHeaderTwice);
+    let invalid = refused(here().with_header("x", "a\r\nb: canary"));
+    assert_eq!(invalid, ConfigError::InvalidHeader { position: 1 });
+    assert_eq!(refused(here().with_key_header("host")), ConfigError::KeyHeader);
+    let in_the_clear = refused(HttpConfig::new("http://host/v1").with_header("x-token", "canary"));
+    assert_eq!(in_the_clear, ConfigError::KeyInTheClear);
+    for error in [reserved, twice, invalid, in_the_clear] {
+        assert!(!error.to_string().contains("canary"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_not_taken_for_a_wrong_request() {
     let body = json!({"error": {"type": "invalid_request_error", "code": null, "message": "no"}}).to_string();
     let peer = Peer::start(vec![vec![reply("401 No", "", &body)], vec![reply("500 Oops", "", &body)]]).await;
@@ -123,8 +168,10 @@ async fn a_redirect_is_not_followed_and_the_key_goes_nowhere() {
     let mut target = Peer::start(vec![vec![]]).await;
     let headers = format!("location: {}/x?canary\r\n", target.base_url());
     for status in [301, 302, 303, 307, 308] {
-        let peer = Peer::start(vec![vec![reply(&format!("{status} Moved"), &headers, "")]]).await;
-        let error = refusal(&peer.provider()).await;
+        let mut peer = Peer::start(vec![vec![reply(&format!("{status} Moved"), &headers, "")]]).await;
+        let config = HttpConfig::new(peer.base_url()).with_key(ApiKey::new("sk-secret").unwrap());
+        let error = refusal(&OpenAiCompatible::new("peer", config).unwrap()).await;
+        assert!(peer.request().await.contains("Bearer sk-secret"));
         let authority = peer.address.to_string();
         assert_eq!(error.fault(), &ProviderFault::Redirected { authority, status });
         assert!(!error.to_string().contains("canary"));

@@ -91,11 +91,30 @@ fn a_lone_carriage_return_ends_its_line_at_once() {
 
 #[test]
 fn bytes_that_are_not_utf8_are_an_error_after_the_events_before_them() {
-    for bad in [&b"data: \xFF\n\n"[..], b": \xC3\n\n", b"data: caf\xC3"] {
+    for bad in [&b"data: \xFF\n\n"[..], b": \xC3\n\n", b"data: caf\xC3("] {
         let body = [b"data: a\n\n", bad].concat();
         for split in 0..body.len() {
             let (events, error) = decode([&body[..split], &body[split..]]);
             assert_eq!((events.len(), error), (1, Some(SseError::InvalidUtf8)));
+        }
+    }
+}
+
+/// A body that was cut inside a character is one that was cut: it ends before the character.
+#[test]
+fn a_body_that_ends_inside_a_character_ends_before_it() {
+    for (cut, said) in [
+        (&b"data: caf\xC3"[..], &["caf"][..]),
+        (b"data: x\xF0\x9F\x98", &["x"]),
+        (b"data: a\ndata: \xE2\x82", &["a\n"]),
+        (b"data: a\n\xC3", &["a"]),
+        (b"data: a\n\n\xC3", &["a"]),
+        (b"\xEF\xBB", &[]),
+    ] {
+        for split in 0..cut.len() {
+            let (events, error) = decode([&cut[..split], &cut[split..]]);
+            let data: Vec<_> = events.iter().map(|(_, data, _)| data.as_str()).collect();
+            assert_eq!((data.as_slice(), error), (said, None), "{cut:?}");
         }
     }
 }

@@ -24,9 +24,10 @@ fn awaited(error: &ProviderError) -> Awaited {
 }
 
 #[test]
-fn the_default_limits_are_ten_a_hundred_and_twenty_and_sixty_seconds() {
-    let Timeouts { connect, first_byte, idle, .. } = Timeouts::default();
+fn the_default_limits_are_ten_a_hundred_and_twenty_and_sixty_seconds_and_four_hours() {
+    let Timeouts { connect, first_byte, idle, total, .. } = Timeouts::default();
     assert_eq!([connect, first_byte, idle].map(|limit| limit.as_secs()), [10, 120, 60]);
+    assert_eq!(total, Some(Duration::from_secs(4 * 60 * 60)));
 }
 
 #[tokio::test]
@@ -97,4 +98,57 @@ async fn the_time_that_a_reader_takes_is_not_the_providers_silence() {
     gate.notify_one();
     assert!(within(stream.next()).await.unwrap().is_ok(), "an hour of reading is no silence");
     assert!(within(stream.next()).await.is_none());
+}
+
+#[tokio::test]
+async fn the_time_for_the_whole_reply_counts_from_the_request_and_bounds_every_wait() {
+    let mut timeouts = Timeouts::default();
+    timeouts.total = Some(SHORT);
+    let text = [STREAM_HEAD.as_bytes(), &text_event("a")].concat();
+    let refusal = b"HTTP/1.1 503 Busy\r\n\r\n".to_vec();
+    for (script, whole) in [(Vec::new(), true), (STREAM_HEAD.into(), true), (text, true), (refusal, false)] {
+        let scripts = [(); 2].map(|()| vec![Act::Send(script.clone()), Act::AwaitHangUp]);
+        let mut peer = Peer::start(scripts.into()).await;
+        let provider = peer.provider_with(timeouts);
+        let streamed = async {
+            let asked = request();
+            let mut stream = provider.stream(&asked).await?;
+            while let Some(chunk) = stream.next().await {
+                chunk?;
+            }
+            Ok(())
+        };
+        let asked = request();
+        let errors =
+            [within(streamed).await.unwrap_err(), within(provider.complete(&asked)).await.unwrap_err()];
+        for error in errors {
+            if whole {
+                assert_eq!(awaited(&error), Awaited::WholeReply);
+                assert!(error.to_string().contains("waited 0.04 s for the whole reply from"), "{error}");
+            } else {
+                assert!(matches!(error.fault(), ProviderFault::Status { status: 503, .. }), "{error}");
+            }
+            peer.request().await;
+            assert_eq!(peer.saw().await, Seen::HangUp);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_has_come_in_time_is_read_after_it_and_what_has_not_is_given_up() {
+    let gate = Arc::new(Notify::new());
+    let script = vec![Act::Send([text_event("a"), text_event("b")].concat()), Act::Gate(Arc::clone(&gate))];
+    let peer = Peer::streaming(script).await;
+    let mut timeouts = Timeouts::default();
+    timeouts.total = Some(Duration::from_secs(600));
+    let mut stream = peer.provider_with(timeouts).stream(&request()).await.unwrap();
+    assert!(within(stream.next()).await.unwrap().is_ok());
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(601)).await;
+    tokio::time::resume();
+    assert!(within(stream.next()).await.unwrap().is_ok());
+    let error = within(stream.next()).await.unwrap().unwrap_err();
+    let ProviderFault::Silent { awaited, limit, .. } = error.fault() else { panic!("{error}") };
+    assert_eq!((*awaited, limit.as_secs()), (Awaited::WholeReply, 600));
+    gate.notify_one();
 }

@@ -1,6 +1,6 @@
 //! Taint in a request: let through behind its fence, refused everywhere else, and never sent on its way out.
 
-use loom_classify::{TaintOrigin, Tainted};
+use loom_classify::{Fenced, TaintOrigin, Tainted};
 use loom_effect_runtime::{ErrorName, Input, Step, rewrite};
 use loom_llm::{ChatRequest, Message, ResponseFormat};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ async fn tainted_tool_content_is_accepted_and_its_origin_joins_the_replys() {
     let messages = vec![
         Message::user("how hot is it"),
         Message::assistant(Tainted::new("let me look".to_owned(), TaintOrigin::llm("ask")).into()),
-        Message::tool("c0", found().into()),
+        Message::tool(Fenced::trusted("c0".to_owned()), found().into()),
     ];
     let request = ChatRequest::new("m", messages);
     let json = serde_json::to_value(&request).unwrap();
@@ -54,7 +54,7 @@ async fn taint_outside_its_fence_is_refused_and_nothing_is_sent() {
         with(json!({"role": "system", "content": found()})),
         with(json!({"role": "user", "content": found()})),
         with(json!({"role": "user", "content": {"$tainted": "looks like it"}})),
-        with(json!({"role": "tool", "content": "x", "tool_call_id": found()})),
+        with(json!({"role": "tool", "content": "x", "tool_call_id": "c", "is_error": found()})),
         formed,
     ] {
         let error = within(runtime.invoke_transient("ask", request.clone()).into_future()).await.unwrap_err();

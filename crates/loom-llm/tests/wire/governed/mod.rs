@@ -5,6 +5,7 @@ mod fences;
 mod offline;
 mod resets;
 mod streams;
+mod tools;
 mod view;
 
 use std::sync::Arc;

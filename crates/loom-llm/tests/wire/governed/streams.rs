@@ -168,6 +168,8 @@ async fn the_json_form_of_a_reply_is_the_marked_wrapper_throughout() {
             "tool_calls": [{"id": wrapped("c"), "name": wrapped("f"), "arguments": wrapped("{}")}],
             "finish_reason": "stop",
             "usage": {"inputTokens": 1, "outputTokens": 2},
+            "turn": {"$tainted": {"origins": ["llm:ask"],
+                "value": {"dialect": "openai", "content": {"reasoning_content": "hm"}}}},
         })
     );
     let read: LlmReply = serde_json::from_value(json.clone()).unwrap();

@@ -1,0 +1,22 @@
+//! Usage that a provider tells in parts.
+
+use loom_effect_runtime::Usage;
+
+use super::Chunks;
+use crate::chunk::LlmChunk;
+
+/// What is known so far. A later figure replaces an earlier one of its kind; what is not said again stays.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunningUsage(Usage);
+
+impl RunningUsage {
+    /// Takes in what an event says, and passes it on where it says anything.
+    pub(crate) fn say(&mut self, said: Usage, out: &mut Chunks) {
+        if said == Usage::default() {
+            return;
+        }
+        self.0.input_tokens = said.input_tokens.or(self.0.input_tokens);
+        self.0.output_tokens = said.output_tokens.or(self.0.output_tokens);
+        out.push_back(LlmChunk::Usage(self.0));
+    }
+}

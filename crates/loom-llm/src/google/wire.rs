@@ -1,0 +1,209 @@
+//! The dialect's objects as servers really send them: every field optional, and read only where it is needed.
+//!
+//! Fields are kept as they were written, so that the arguments of a tool are its bytes and a field of another type
+//! counts as absent without being copied.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use loom_effect_runtime::Usage;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::dialect::{Fault, parse};
+use crate::error::MalformedReply;
+
+/// A field as it was written; `null` is an absent one.
+pub(super) type Field<'a> = Option<&'a RawValue>;
+
+/// One object of a stream, or a reply in one piece.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) candidates: Field<'a>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Field<'a>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Field<'a>,
+    #[serde(borrow)]
+    error: Field<'a>,
+}
+
+/// One of the parallel answers.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Candidate<'a> {
+    #[serde(borrow)]
+    pub(super) index: Field<'a>,
+    #[serde(borrow)]
+    pub(super) content: Field<'a>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Content<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Field<'a>,
+}
+
+/// What the provider says of the request.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PromptFeedback<'a> {
+    #[serde(borrow)]
+    pub(super) block_reason: Field<'a>,
+    #[serde(borrow)]
+    pub(super) block_reason_message: Field<'a>,
+}
+
+/// A part of nothing but text, which nearly all are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlainText<'a> {
+    #[serde(borrow)]
+    pub(super) text: Cow<'a, str>,
+    #[serde(default)]
+    pub(super) thought: Option<bool>,
+}
+
+/// What is read of any other part.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) text: Field<'a>,
+    #[serde(borrow)]
+    thought: Field<'a>,
+    #[serde(borrow)]
+    pub(super) function_call: Field<'a>,
+}
+
+/// A tool call, or a further piece of one.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct FunctionCall<'a> {
+    #[serde(borrow)]
+    pub(super) id: Field<'a>,
+    #[serde(borrow)]
+    pub(super) name: Field<'a>,
+    #[serde(borrow)]
+    pub(super) args: Field<'a>,
+    #[serde(borrow)]
+    pub(super) partial_args: Field<'a>,
+    #[serde(borrow)]
+    will_continue: Field<'a>,
+}
+
+/// A value among the arguments, or a further piece of one.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PartialArg<'a> {
+    #[serde(borrow)]
+    pub(super) json_path: Field<'a>,
+    #[serde(borrow)]
+    pub(super) string_value: Field<'a>,
+    #[serde(borrow)]
+    pub(super) number_value: Field<'a>,
+    #[serde(borrow)]
+    pub(super) bool_value: Field<'a>,
+    /// Written as `null` by the JSON form of protocol buffers, so that its presence is its value.
+    #[serde(borrow, deserialize_with = "present")]
+    pub(super) null_value: Field<'a>,
+    #[serde(borrow)]
+    will_continue: Field<'a>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct UsageMetadata<'a> {
+    #[serde(borrow)]
+    prompt_token_count: Field<'a>,
+    #[serde(borrow)]
+    candidates_token_count: Field<'a>,
+}
+
+impl Chunk<'_> {
+    /// Whether it reports an error in the place of an answer.
+    pub(super) fn is_error(&self) -> bool {
+        self.error.is_some_and(|error| error.get().starts_with(['{', '"']))
+    }
+}
+
+impl Part<'_> {
+    pub(super) fn is_thought(&self) -> bool {
+        is_true(self.thought)
+    }
+}
+
+impl FunctionCall<'_> {
+    /// Whether further pieces of the call follow.
+    pub(super) fn will_continue(&self) -> bool {
+        is_true(self.will_continue)
+    }
+}
+
+impl PartialArg<'_> {
+    /// Whether further pieces of the value follow.
+    pub(super) fn will_continue(&self) -> bool {
+        is_true(self.will_continue)
+    }
+}
+
+/// The fault of what is not the dialect.
+pub(super) const NOT_THE_DIALECT: Fault = Fault::Malformed(MalformedReply::NotTheDialect);
+
+/// Reads a whole document, which is an object.
+pub(super) fn document<'d, T: Deserialize<'d>>(data: &'d str) -> Result<T, Fault> {
+    if data.starts_with('{') { parse(data) } else { Err(NOT_THE_DIALECT) }
+}
+
+/// The object in the field, where there is one.
+pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
+    field.filter(|raw| raw.get().starts_with('{')).map(read).transpose()
+}
+
+/// The elements of the list in the field; none where it is no list.
+pub(super) fn list<'a>(field: Field<'a>) -> Result<Vec<&'a RawValue>, Fault> {
+    field.filter(|raw| raw.get().starts_with('[')).map_or(Ok(Vec::new()), read)
+}
+
+/// The text in the field, where there is any. Text that is no Unicode (half a surrogate pair) is a fault: as an absent
+/// field it would be lost in silence.
+pub(super) fn text(field: Field<'_>) -> Result<Option<String>, Fault> {
+    field.filter(|raw| raw.get().starts_with('"')).map(read).transpose()
+}
+
+/// The number in the field, where there is one that fits.
+pub(super) fn count<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
+    serde_json::from_str(field?.get()).ok()
+}
+
+/// What the usage in the field says (spec row D3: absent where unknown).
+pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
+    let usage: UsageMetadata<'_> = object(usage)?.unwrap_or_default();
+    Ok(Usage {
+        input_tokens: count(usage.prompt_token_count),
+        output_tokens: count(usage.candidates_token_count),
+    })
+}
+
+/// The fields of an object, each as it was written.
+pub(super) fn fields<'a>(field: Field<'a>) -> Result<BTreeMap<String, &'a RawValue>, Fault> {
+    Ok(object(field)?.unwrap_or_default())
+}
+
+/// Reads what was written.
+pub(super) fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Fault> {
+    serde_json::from_str(raw.get()).map_err(|_| NOT_THE_DIALECT)
+}
+
+fn is_true(field: Field<'_>) -> bool {
+    field.is_some_and(|raw| raw.get() == "true")
+}
+
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Field<'a>, D::Error> {
+    <&'a RawValue>::deserialize(deserializer).map(Some)
+}
