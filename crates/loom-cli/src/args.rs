@@ -20,7 +20,7 @@ const LIST_DEFAULT: u32 = 20;
     name = "loom",
     version,
     subcommand_value_name = "COMMAND",
-    after_help = "Environment: LOOM_DB, LOOM_API_KEY (else OPENAI_API_KEY), NO_COLOR.\n\
+    after_help = "Environment: LOOM_DB, NO_COLOR, LOOM_API_KEY (else OPENAI_, ANTHROPIC_ or GEMINI_API_KEY).\n\
                   Exit codes: 0 ok, 1 failed, 2 usage, 3 severed by a guard, 4 refused, 5 blocked, 130 interrupted."
 )]
 pub(crate) struct Args {
@@ -95,7 +95,12 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// What stands before `/chat/completions`; without it an offline model answers.
+    /// The provider's dialect; without it `openai`, which most servers speak. Named without --base-url, the provider's
+    /// own address is asked.
+    #[arg(long, value_name = "NAME", value_enum, conflicts_with = "offline")]
+    pub(crate) provider: Option<Vendor>,
+    /// What stands before `/chat/completions`, `/messages` or `/models/…`; without it and --provider an offline model
+    /// answers.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The model's name, as the provider spells it.
@@ -113,6 +118,17 @@ pub(crate) struct ModelArgs {
     /// Let the key travel over plain HTTP to another machine.
     #[arg(long, requires = "base_url")]
     pub(crate) allow_plain_http: bool,
+}
+
+/// A provider by its dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Vendor {
+    /// Chat completions, as OpenAI and most other servers speak them.
+    Openai,
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini generateContent.
+    Google,
 }
 
 /// A guard by its name.

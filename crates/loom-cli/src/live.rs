@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use loom_effect_runtime::{CallRef, DeltaSink, EffectDelta, Usage};
+use loom_effect_runtime::{CallRef, DeltaKinds, DeltaSink, EffectDelta, Usage};
 
 use crate::render::Screen;
 
@@ -68,9 +68,16 @@ impl DeltaSink for Sink {
         match delta {
             // The person who asked reads what the model said: that is what the text left its taint for.
             EffectDelta::Text { text, .. } => self.0.screen.show(|view| view.text(text.unwrap_tainted())),
+            EffectDelta::Reasoning { text, .. } => {
+                self.0.screen.show(|view| view.reasoning(text.unwrap_tainted()));
+            }
             EffectDelta::Reset { attempt, .. } => self.0.reset(*attempt),
             EffectDelta::Done { usage, .. } => self.0.set_done(Some(*usage)),
             _ => {}
         }
+    }
+
+    fn wants(&self) -> DeltaKinds {
+        self.0.screen.kinds()
     }
 }

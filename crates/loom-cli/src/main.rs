@@ -11,6 +11,7 @@ mod guards;
 mod live;
 mod model;
 mod offline;
+mod provider;
 mod render;
 mod signals;
 mod stdout;

@@ -1,28 +1,31 @@
 //! The governed runtime of a command: one tool, its guards, and the provider behind it.
 
-use std::env;
 use std::sync::Arc;
+use std::time::Duration;
 
 use loom_effect_runtime::{
     Authorizer, Call, CallError, Effect, EffectContext, EffectRuntime, ErrorName, Input, Principal, Refusal,
     Step, Tool,
 };
 use loom_llm::effect::{LlmEffect, LlmReply};
-use loom_llm::http::{ConfigError, HttpConfig};
+use loom_llm::http::HttpConfig;
 use loom_llm::openai::OpenAiCompatible;
-use loom_llm::tls::{Roots, TlsError};
-use loom_llm::{ApiKey, ChatRequest, ProviderError, Remedy, stream_token_budget};
+use loom_llm::{ChatRequest, Provider, stream_token_budget};
 use loom_middleware::{KillSwitch, Retry};
 
 use crate::args::ModelArgs;
 use crate::exit::Failure;
 use crate::guards::Guards;
 use crate::offline::{Mode, OfflineModel};
+use crate::provider::{Remote, remote};
 use crate::render::Screen;
 
 /// What the live text of an attempt may come to, for each token that was asked for: a token of a model is rarely
 /// longer than four estimated ones, and a provider that heeds no bound is stopped here.
 const BUDGET_TOKENS_EACH: u64 = 4;
+
+/// The longest a command waits because a provider asks it to; a person is told of a longer one instead.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a command may call: one tool, in one flow or in none.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +55,7 @@ pub(crate) struct Setting {
 
 enum Choice {
     Offline(Mode),
-    /// With what a person is told about it.
-    Http(OpenAiCompatible, Option<&'static str>),
+    Remote(Remote),
 }
 
 impl Setting {
@@ -77,7 +79,7 @@ impl Setting {
             .on_warn(move |warning| warned.note(&format!("warning: {warning}")))
             .middleware(kill_switch.clone())
             .middleware(stream_token_budget(u64::from(tokens_max) * BUDGET_TOKENS_EACH))
-            .around(Retry::new().when(may_pass))
+            .around(Retry::new().patience(PATIENCE))
             .around(kill_switch.running());
         if let Some(safety) = self.guards.middleware() {
             builder = builder.middleware(safety.clone()).output_middleware(safety);
@@ -121,19 +123,10 @@ impl Authorizer for Grant {
     }
 }
 
-/// Whether asking again may help: a wrong key stays wrong, and a provider that says when to come back is not asked
-/// before.
-fn may_pass(error: &CallError) -> bool {
-    match ProviderError::behind(error) {
-        Some(provider) => provider.remedy() == Remedy::Retry,
-        None => matches!(error.name(), ErrorName::EffectFailed | ErrorName::DeadlineExceeded),
-    }
-}
-
 impl Choice {
-    async fn open(self, screen: &Screen) -> Result<(OpenAiCompatible, Option<OfflineModel>), Failure> {
+    async fn open(self, screen: &Screen) -> Result<(Arc<dyn Provider>, Option<OfflineModel>), Failure> {
         match self {
-            Self::Http(provider, told) => {
+            Self::Remote(Remote { provider, told }) => {
                 if let Some(told) = told {
                     screen.note(told);
                 }
@@ -146,59 +139,19 @@ impl Choice {
                 })?;
                 screen.note("offline: a scripted model answers; --base-url URL asks a real one");
                 let http = HttpConfig::new(offline.base_url());
-                Ok((OpenAiCompatible::new("offline", http).map_err(config)?, Some(offline)))
+                let provider = OpenAiCompatible::new("offline", http);
+                let provider = provider.map_err(|error| Failure::named(ErrorName::Provider, error))?;
+                Ok((Arc::new(provider), Some(offline)))
             }
         }
     }
 }
 
 fn choice(args: &ModelArgs) -> Result<Choice, Failure> {
-    let Some(base_url) = &args.base_url else {
-        return Ok(Choice::Offline(args.offline.unwrap_or_default()));
-    };
-    let mut http = HttpConfig::new(base_url);
-    if let Some(key) = key()? {
-        http = http.with_key(key);
+    match (remote(args)?, args.offline) {
+        (Some(remote), None) => Ok(Choice::Remote(remote)),
+        (_, offline) => Ok(Choice::Offline(offline.unwrap_or_default())),
     }
-    if args.allow_plain_http {
-        http = http.allow_plain_http();
-    }
-    let choice = match OpenAiCompatible::new("model", http.clone()) {
-        Err(ConfigError::Tls(TlsError::NoSystemRoots)) => {
-            OpenAiCompatible::new("model", http.with_roots(Roots::Bundled)).map(|provider| {
-                let told = "this system has no certificate authorities; the built-in ones are used";
-                Choice::Http(provider, Some(told))
-            })
-        }
-        provider => provider.map(|provider| Choice::Http(provider, None)),
-    };
-    choice.map_err(config)
-}
-
-fn config(error: ConfigError) -> Failure {
-    Failure::usage(
-        error,
-        match error {
-            ConfigError::KeyInTheClear => {
-                "use https, unset the key ($LOOM_API_KEY, $OPENAI_API_KEY), or say --allow-plain-http"
-            }
-            ConfigError::Credentials => "put the key into $LOOM_API_KEY",
-            _ => "--base-url is what stands before `/chat/completions`, as in http://127.0.0.1:8080/v1",
-        },
-    )
-}
-
-/// The key, for the provider's eyes only.
-fn key() -> Result<Option<ApiKey>, Failure> {
-    for name in ["LOOM_API_KEY", "OPENAI_API_KEY"] {
-        if let Some(text) = env::var_os(name).filter(|text| !text.is_empty()) {
-            let key = ApiKey::new(&text.to_string_lossy());
-            return key
-                .map(Some)
-                .map_err(|error| Failure::usage(error, format!("set ${name} again, or unset it")));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loom_effect_runtime::{ErrorName, Identity, Signal};
-use loom_llm::effect::FinishReason;
+use loom_llm::effect::{FinishReason, LlmReply, LlmToolCall};
 use loom_llm::{ChatRequest, Message};
 
 use super::stopped;
@@ -11,7 +11,7 @@ use crate::args::AskArgs;
 use crate::exit::Failure;
 use crate::live::Live;
 use crate::model::{Grant, Setting, principal};
-use crate::render::Screen;
+use crate::render::{Asked, Screen, neutral};
 
 const GRANT: Grant = Grant { tool: "llm.ask", flow: None };
 
@@ -27,15 +27,39 @@ pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> R
         Err(error) if error.name() == ErrorName::Abort => return Err(stopped(stop)),
         reply => reply?,
     };
-    if !report.streamed && !reply.content.as_tainted_str().is_empty() {
-        // A provider that does not stream, or a guard that cannot judge live text: the reply passed the guards whole.
-        screen.show(|view| view.text(reply.content.expose_tainted()));
+    if !report.streamed {
+        show_whole(&reply, screen);
     }
-    screen.show(|view| view.done(live.done().unwrap_or(report.usage)));
+    for call in &reply.tool_calls {
+        show_tool_call(call, screen);
+    }
+    screen.show(|view| view.done(live.done().unwrap_or(report.usage), reply.finish_reason));
+    if reply.refused {
+        let why = reply.explanation.as_ref().map_or("it does not say why", |why| why.expose_tainted());
+        screen.note(&format!("the model declined to answer: {}", neutral(why).replace('\n', " ")));
+    }
     if reply.finish_reason == Some(FinishReason::Length) {
         screen.note(&format!(
             "the answer was cut at --max-tokens {max_tokens}; a larger bound gives more of it"
         ));
     }
     Ok(())
+}
+
+/// Shows a reply that nothing was shown of: its provider does not stream, or a guard cannot judge live text. The guards
+/// judged it whole.
+fn show_whole(reply: &LlmReply, screen: &Screen) {
+    if let Some(reasoning) = &reply.reasoning {
+        screen.show(|view| view.reasoning(reasoning.expose_tainted()));
+    }
+    if !reply.content.as_tainted_str().is_empty() {
+        screen.show(|view| view.text(reply.content.expose_tainted()));
+    }
+}
+
+fn show_tool_call(call: &LlmToolCall, screen: &Screen) {
+    let id = call.id.as_ref().map(|id| id.expose_tainted().as_str());
+    let name = call.name.as_ref().map(|name| name.expose_tainted().as_str());
+    let asked = Asked { id, name, arguments: call.arguments.expose_tainted() };
+    screen.show(|view| view.tool_call(&asked));
 }

@@ -53,7 +53,7 @@ pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> 
     };
     let plan = outcome.map_err(|error| failure(error, stop))?;
     if let Some(usage) = live.done() {
-        screen.show(|view| view.done(usage));
+        screen.show(|view| view.done(usage, None));
     }
     screen.show(|view| view.plan(&plan));
     Ok(())

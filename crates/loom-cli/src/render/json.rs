@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 
 use loom_effect_runtime::Usage;
+use loom_llm::FinishReason;
 use loom_workflow::record::{Record, StepPath};
 use loom_workflow::store::Head;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::terminal::Style;
-use super::{View, payload};
+use super::{Asked, View, payload};
 use crate::exit::{Failure, Severed};
 use crate::flow::Plan;
 
@@ -45,9 +46,16 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
         self.line(&json!({"reset": {"attempt": attempt}}))
     }
 
-    fn done(&mut self, usage: Option<Usage>) -> io::Result<()> {
-        let done = usage.map_or_else(|| json!({}), |usage| json!({"usage": usage}));
-        self.line(&json!({"done": done}))
+    fn reasoning(&mut self, text: &str) -> io::Result<()> {
+        self.line(&json!({"reasoning": text}))
+    }
+
+    fn tool_call(&mut self, call: &Asked<'_>) -> io::Result<()> {
+        self.line(&ToolCallLine { tool_call: call })
+    }
+
+    fn done(&mut self, usage: Option<Usage>, finish_reason: Option<FinishReason>) -> io::Result<()> {
+        self.line(&DoneLine { done: Done { usage, finish_reason } })
     }
 
     fn failed(&mut self, failure: &Failure) -> io::Result<()> {
@@ -107,6 +115,24 @@ pub(crate) fn error_line(failure: &Failure) -> String {
     serde_json::to_string(&ErrorLine { error }).unwrap_or_default()
 }
 
+#[derive(Serialize)]
+struct ToolCallLine<'a> {
+    tool_call: &'a Asked<'a>,
+}
+
+#[derive(Serialize)]
+struct DoneLine {
+    done: Done,
+}
+
+#[derive(Serialize)]
+struct Done {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finish_reason: Option<FinishReason>,
+}
+
 /// The name first, for the eye: programs do not care.
 #[derive(Serialize)]
 struct ErrorLine<'a> {
@@ -155,9 +181,14 @@ mod tests {
 
     #[test]
     fn done_is_an_object_whose_usage_is_absent_when_unknown() {
-        assert_eq!(lines(|view| view.done(None)), "{\"done\":{}}\n");
+        assert_eq!(lines(|view| view.done(None, None)), "{\"done\":{}}\n");
+        let cut = lines(|view| view.done(None, Some(FinishReason::Length)));
+        assert_eq!(cut, "{\"done\":{\"finish_reason\":\"length\"}}\n");
         let known = Usage { input_tokens: None, output_tokens: Some(2) };
-        assert_eq!(lines(|view| view.done(Some(known))), "{\"done\":{\"usage\":{\"outputTokens\":2}}}\n");
+        assert_eq!(
+            lines(|view| view.done(Some(known), None)),
+            "{\"done\":{\"usage\":{\"outputTokens\":2}}}\n"
+        );
     }
 
     #[test]

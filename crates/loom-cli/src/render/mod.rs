@@ -8,7 +8,8 @@ mod time;
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use loom_effect_runtime::{Signal, Usage};
+use loom_effect_runtime::{DeltaKinds, Signal, Usage};
+use loom_llm::FinishReason;
 use loom_workflow::record::{Event, Record};
 use loom_workflow::store::Head;
 use serde::Serialize;
@@ -21,6 +22,7 @@ use crate::stdout::Stdout;
 
 use json::JsonLines;
 pub(crate) use json::error_line;
+pub(crate) use neutral::neutral;
 use terminal::{Style, Terminal};
 
 /// The facts that a command has to show, in the order in which they may come.
@@ -34,8 +36,14 @@ pub(crate) trait View: Send {
     fn text(&mut self, text: &str) -> io::Result<()>;
     /// What was shown of the text so far is void.
     fn reset(&mut self, attempt: u32) -> io::Result<()>;
+    /// A piece of live reasoning; a person is shown the answer alone.
+    fn reasoning(&mut self, _text: &str) -> io::Result<()> {
+        Ok(())
+    }
+    /// A tool call of the whole answer.
+    fn tool_call(&mut self, call: &Asked<'_>) -> io::Result<()>;
     /// The text is whole.
-    fn done(&mut self, usage: Option<Usage>) -> io::Result<()>;
+    fn done(&mut self, usage: Option<Usage>, reason: Option<FinishReason>) -> io::Result<()>;
     /// The command failed.
     fn failed(&mut self, failure: &Failure) -> io::Result<()>;
     /// The plan, at the very end.
@@ -50,9 +58,21 @@ pub(crate) trait View: Send {
     fn note(&mut self, text: &str);
 }
 
+/// A tool call as the model wrote it. Nobody carries it out.
+#[derive(Debug, Serialize)]
+pub(crate) struct Asked<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<&'a str>,
+    /// Verbatim; empty where the model gave none.
+    pub(crate) arguments: &'a str,
+}
+
 /// A view that sinks and commands share. The first failed write stops the command.
 pub(crate) struct Screen {
     view: Mutex<Box<dyn View>>,
+    kinds: DeltaKinds,
     stop: Signal,
     closed: OnceLock<io::ErrorKind>,
 }
@@ -66,7 +86,13 @@ impl Screen {
         } else {
             Box::new(Terminal::new(out, io::stderr(), style))
         };
-        Self { view: Mutex::new(view), stop, closed: OnceLock::new() }
+        let kinds = if json { DeltaKinds::TEXT | DeltaKinds::REASONING } else { DeltaKinds::TEXT };
+        Self { view: Mutex::new(view), kinds, stop, closed: OnceLock::new() }
+    }
+
+    /// The kinds of live text that are shown.
+    pub(crate) fn kinds(&self) -> DeltaKinds {
+        self.kinds
     }
 
     /// Shows something. Once a write has failed nothing more is shown.

@@ -3,7 +3,7 @@
 /// The text with everything in it that a terminal obeys, but for line breaks and tabs, as a visible sign: control
 /// characters (C0 as their pictures, DEL and C1 as a replacement), the marks that break a line, turn the direction of
 /// writing or shape it unseen, those of annotations, and the tags.
-pub(super) fn neutral(text: &str) -> String {
+pub(crate) fn neutral(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 

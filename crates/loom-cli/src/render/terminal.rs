@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 
 use loom_effect_runtime::Usage;
+use loom_llm::FinishReason;
 use loom_workflow::record::Record;
 use loom_workflow::store::Head;
 
 use super::neutral::neutral;
-use super::{View, coloured, payload, time};
+use super::{Asked, View, coloured, payload, time};
 use crate::exit::Failure;
 use crate::flow::Plan;
 
@@ -119,7 +120,15 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
         self.say(YELLOW, &format!("attempt {attempt}"))
     }
 
-    fn done(&mut self, _usage: Option<Usage>) -> io::Result<()> {
+    fn tool_call(&mut self, call: &Asked<'_>) -> io::Result<()> {
+        let name = neutral(call.name.unwrap_or("without a name"));
+        self.say(
+            YELLOW,
+            &format!("the model calls the tool {name}; nobody carries it out (--json shows the arguments)"),
+        )
+    }
+
+    fn done(&mut self, _usage: Option<Usage>, _reason: Option<FinishReason>) -> io::Result<()> {
         self.end_line()
     }
 
@@ -213,7 +222,7 @@ mod tests {
             view.text("ab")?;
             view.reset(2)?;
             view.text("abc")?;
-            view.done(None)
+            view.done(None, None)
         };
         assert_eq!(shown(PIPE, twice), ("ab\nabc\n".to_owned(), "attempt 2\n".to_owned()));
         let (out, err) = shown(TERMINAL, twice);

@@ -31,7 +31,7 @@ fn an_answer() {
         golden(&Folder::new(), &["ask", "hi there", "--max-tokens", "4"], 0),
         [
             json!({"text": "The offline model read"}),
-            json!({"done": {"usage": {"inputTokens": 2, "outputTokens": 4}}})
+            json!({"done": {"usage": {"inputTokens": 2, "outputTokens": 4}, "finish_reason": "length"}})
         ]
     );
 }
@@ -44,7 +44,7 @@ fn an_answer_that_broke_once() {
             json!({"text": "The offline"}),
             json!({"reset": {"attempt": 2}}),
             json!({"text": "The offline model read"}),
-            json!({"done": {"usage": {"inputTokens": 2, "outputTokens": 4}}}),
+            json!({"done": {"usage": {"inputTokens": 2, "outputTokens": 4}, "finish_reason": "length"}}),
         ]
     );
 }

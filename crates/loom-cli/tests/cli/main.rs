@@ -9,6 +9,7 @@
 
 mod ask;
 mod bytes;
+mod dialects;
 mod grammar;
 mod plan;
 mod provider;

@@ -1,9 +1,10 @@
 //! Providers that fail, each in its own way: a typed error that names what to do, and nothing lost.
 
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use crate::support::peer::Peer;
-use crate::support::{Folder, Ran};
+use crate::support::{Folder, Ran, fold};
 
 fn asked(base_url: &str) -> Ran {
     Folder::new().run(&["ask", "hi", "--json", "--base-url", base_url])
@@ -32,7 +33,7 @@ fn statuses_pages_and_wrong_json() {
         ("404 Not Found", "application/json", "{}", "base URL", 1),
         ("500 Internal Server Error", "text/plain", "oops", "status 500", 3),
         ("200 OK", "text/html", "<html></html>", "HTML", 3),
-        ("200 OK", "application/json", "[1, 2", "cannot be read", 3),
+        ("200 OK", "application/json", "[1, 2]", "cannot be read", 1),
     ];
     for (status, kind, body, told, requests) in CASES {
         let peer = Peer::serve(move |_, answer| answer.status(status, kind, body));
@@ -72,13 +73,26 @@ fn settings_that_cannot_be_used_are_refused_before_anything_is_asked() {
     assert!(!folder.db().exists(), "no journal was made");
 }
 
-/// A provider that says when to come back is not asked before, and the person is told.
+/// A provider that says when to come back is not asked before: a short wait is waited, a long one is told.
 #[test]
-fn a_delay_that_a_provider_asks_for_is_told() {
-    let peer = Peer::serve(|_, answer| {
-        answer.raw("HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-    });
+fn a_delay_that_a_provider_asks_for_is_waited_for_or_told() {
+    let busy = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n";
+    let peer = Peer::serve(move |_, answer| answer.raw(&format!("{busy}retry-after: 11\r\n\r\n")));
     let ran = asked(&peer.base_url()).exit(1);
-    assert!(ran.err.contains("come back in 7 s"), "{ran:?}");
+    assert!(ran.err.contains("come back in 11 s"), "{ran:?}");
     assert_eq!(peer.requests().len(), 1);
+
+    let peer = Peer::serve(move |number, answer| {
+        if number == 0 {
+            answer.raw(&format!("{busy}retry-after-ms: 300\r\n\r\n"));
+        } else {
+            answer.begin();
+            answer.say("hello");
+            answer.end();
+        }
+    });
+    let begun = Instant::now();
+    let ran = asked(&peer.base_url()).ok();
+    assert!(begun.elapsed() >= Duration::from_millis(300), "it came back at once");
+    assert_eq!((fold(&ran.json()), peer.requests().len()), ("hello".to_owned(), 2));
 }
