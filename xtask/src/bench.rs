@@ -51,7 +51,8 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         Some(SABOTAGE) => true,
         Some(other) => return Err(Stop::Usage(format!("bench knows no sabotage `{other}`"))),
     };
-    let binary = build(workspace)?;
+    let asked = |bench: &str| args.words.is_empty() || args.words.iter().any(|name| selects(name, bench));
+    let binary = build(workspace, asked(gates::ASK))?;
     let callgrind = Callgrind::find(&workspace.target);
     if callgrind.is_none() {
         eprintln!("valgrind is not installed: no instruction counts, and their gates fail");
@@ -70,7 +71,6 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         say(figure.line());
         figures.push(figure);
     })?;
-    let asked = |bench: &str| args.words.is_empty() || args.words.iter().any(|name| selects(name, bench));
     let mut verdicts = gates::verdicts(&figures, asked);
     if args.has("--update") {
         Baseline::write(&workspace.root, &figures)?;
@@ -86,10 +86,13 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the binary and says where it lies.
-fn build(workspace: &Workspace) -> Result<PathBuf, Stop> {
+/// Builds the binary and says where it lies; where a bench starts the command line, that lies beside it.
+fn build(workspace: &Workspace, with_command_line: bool) -> Result<PathBuf, Stop> {
+    let command_line: &[&str] =
+        if with_command_line { &["--package", "loom-cli", "--bin", "loom"] } else { &[] };
     let status = cargo()
         .args(["build", "--release", "--quiet", "--package", PACKAGE, "--bin", BINARY])
+        .args(command_line)
         .current_dir(&workspace.root)
         .status()
         .during("starting cargo build")?;

@@ -5,6 +5,7 @@ mod condense;
 mod count;
 mod features;
 mod models;
+pub(crate) mod real_model;
 mod strangers;
 mod suites;
 
@@ -27,7 +28,7 @@ pub(crate) struct Job<'a> {
     pub(crate) output: Output,
     /// A fault to plant under this step's judge.
     pub(crate) sabotage: Option<&'a str>,
-    /// Whether a judge's advice counts as a finding.
+    /// Whether a judge's advice counts as a finding, and a skip as a failure.
     pub(crate) strict: bool,
 }
 
@@ -39,6 +40,8 @@ pub(crate) struct Verdict {
     pub(crate) told: String,
     /// The tests it ran.
     pub(crate) tests: Count,
+    /// A line that the whole run ends with, whether or not it is green.
+    pub(crate) closing: Option<String>,
 }
 
 impl Verdict {
@@ -53,8 +56,9 @@ struct Step {
     run: fn(&Job<'_>) -> Result<Verdict, Stop>,
 }
 
-/// Cheap ones first; what shares compiled dependencies stands side by side.
-const STEPS: [Step; 13] = [
+/// Cheap ones first; what shares compiled dependencies stands side by side. The model comes last: its line closes the
+/// run, and nothing else wants the cores that it decodes on.
+const STEPS: [Step; 14] = [
     Step { name: "fmt", run: cargo::fmt },
     Step { name: "layers", run: judged },
     Step { name: "tidy", run: judged },
@@ -68,6 +72,7 @@ const STEPS: [Step; 13] = [
     Step { name: "features", run: features::run },
     Step { name: "strangers", run: strangers::run },
     Step { name: "shuttle", run: models::run },
+    Step { name: "real-model", run: real_model::run },
 ];
 
 /// `ci`: every step.
@@ -79,10 +84,13 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     let strict = args.has("--strict");
     let mut tests = Count::default();
     let mut failed = Vec::new();
+    let mut closing = Vec::new();
     let start = Instant::now();
     // A judge that is no step of its own is asked in `judges`.
     let at = |step: &Step| {
-        sabotaged.is_some_and(|name| name == step.name || (name == "bench" && step.name == "judges"))
+        sabotaged.is_some_and(|name| {
+            name == step.name || (matches!(name, "bench" | "fuzz") && step.name == "judges")
+        })
     };
     for step in &STEPS {
         let sabotage = sabotage.filter(|_| at(step));
@@ -91,6 +99,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         let verdict = (step.run)(&job).unwrap_or_else(|stop| Verdict::failed(stop.to_string()));
         tests += verdict.tests;
         print_verdict(step.name, &verdict, begun.elapsed().as_secs_f64());
+        closing.extend(verdict.closing);
         if !verdict.ok {
             failed.push(step.name);
         }
@@ -103,6 +112,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
         say(format_args!("\n{} of {all} steps failed in {seconds:.1} s: {names}", failed.len()));
     }
     say(tests);
+    closing.iter().for_each(say);
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -119,6 +129,7 @@ pub(crate) fn run_alone(workspace: &Workspace, name: &str, words: &[String]) -> 
         say(verdict.told.trim_end());
     }
     eprintln!("{} {name}", if verdict.ok { "ok  " } else { "FAIL" });
+    verdict.closing.iter().for_each(say);
     Ok(if verdict.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -128,10 +139,20 @@ pub(crate) fn run_models(workspace: &Workspace, iterations: &str) -> Result<bool
     Ok(models::run_longer(&job, iterations)?.ok)
 }
 
+/// The part of the real-model suite that `ci` has no time for; whether it holds, or was skipped and may be.
+pub(crate) fn run_real_model_longer(workspace: &Workspace, strict: bool) -> Result<bool, Stop> {
+    let job = Job { workspace, name: "real-model", output: Output::Live, sabotage: None, strict };
+    let verdict = real_model::run_part(&job, real_model::Part::Deep)?;
+    say(verdict.told.trim_end());
+    verdict.closing.iter().for_each(say);
+    Ok(verdict.ok)
+}
+
 fn print_verdict(name: &str, verdict: &Verdict, seconds: f64) {
-    let note = match verdict.tests.passed {
-        0 => String::new(),
-        passed => format!("  ({passed} tests)"),
+    let note = match verdict.tests {
+        Count { passed: 0, ignored: 0, .. } => String::new(),
+        Count { passed: 0, .. } => "  (skipped)".to_owned(),
+        Count { passed, .. } => format!("  ({passed} tests)"),
     };
     let ok = if verdict.ok { "ok  " } else { "FAIL" };
     say(format_args!("{ok} {name:<13} {seconds:>6.1} s{note}"));

@@ -1,10 +1,11 @@
 //! The judges: what each is called, what it can be sabotaged with, and the proof that it can fail.
 
+use crate::ci::real_model;
 use crate::finding::{Finding, Report};
 use crate::stop::Stop;
 use crate::terminal::say;
 use crate::workspace::Workspace;
-use crate::{bench, layers, tidy, trace};
+use crate::{bench, fuzz, layers, tidy, trace};
 
 /// A judge and the faults that can be planted under it.
 pub(crate) struct Judge {
@@ -16,11 +17,13 @@ pub(crate) struct Judge {
 }
 
 /// Every judge there is.
-pub(crate) const JUDGES: [Judge; 4] = [
+pub(crate) const JUDGES: [Judge; 6] = [
     Judge { name: "layers", sabotages: layers::sabotages, judge: layers::judge },
     Judge { name: "tidy", sabotages: tidy::sabotages, judge: tidy::judge },
     Judge { name: "trace", sabotages: trace::sabotages, judge: trace::judge },
+    Judge { name: "fuzz", sabotages: fuzz::sabotages, judge: fuzz::judge },
     Judge { name: "bench", sabotages: bench::sabotages, judge: bench::judge_in_memory },
+    Judge { name: "real-model", sabotages: real_model::sabotages, judge: real_model::judge_in_memory },
 ];
 
 /// The judge of that name.
@@ -38,7 +41,7 @@ pub(crate) fn owner(sabotage: &str) -> Result<&'static Judge, Stop> {
 /// Prints each judge with its faults.
 pub(crate) fn list() {
     for judge in &JUDGES {
-        say(format_args!("{:<8} {}", judge.name, (judge.sabotages)().join(" ")));
+        say(format_args!("{:<10} {}", judge.name, (judge.sabotages)().join(" ")));
     }
 }
 

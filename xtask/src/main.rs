@@ -1,5 +1,5 @@
 //! The workspace's own tasks: `cargo xtask ci` is the only definition of green, each of its steps is a command of
-//! its own, and `bench`, `deep` and `model` are what a green run does not need.
+//! its own, and `bench`, `fuzz`, `deep` and `model` are what a green run does not need.
 //!
 //! Nothing of the workspace is linked here, so a task still runs when a crate does not compile.
 
@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod deep;
 mod finding;
+mod fuzz;
 mod judge;
 mod layers;
 mod model;
@@ -28,15 +29,17 @@ use workspace::Workspace;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND [OPTIONS]
 
-  ci [--strict] [--sabotage NAME]   every step below up to `shuttle`, one verdict line each
+  ci [--strict] [--sabotage NAME]   every step below up to `real-model`, one verdict line each
   fmt | layers | tidy | trace | judges | clippy | test | compile-fail
-  doc-test | docs | features | strangers | shuttle
-                                    one step alone; `layers`, `tidy` and `trace` take --sabotage NAME
+  doc-test | docs | features | strangers | shuttle | real-model
+                                    one step alone; `layers`, `tidy`, `trace` and `real-model` take --sabotage NAME
   bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
-  deep                              what is too long for ci: all benches, the concurrency models for longer
+  fuzz [--seconds N]                the fuzz targets, for so long each (--sabotage dropped-byte | swallowed-error)
+  deep [--strict]                   what is too long for ci: all benches, the concurrency models and the fuzz targets
+                                    for longer, the real model asked by many at once
   model up | down | status          a small real model on loopback, under target/model
 
-  --strict      a judge's advice counts as a finding
+  --strict      a judge's advice counts as a finding, and a skip as a failure
   --sabotage    plant the named fault and see it reported (exit 1); `cargo xtask judges --list` names them
   --update      rewrite docs/bench-baseline.json with this run's instruction counts
 
@@ -69,6 +72,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
     match command.as_str() {
         "ci" => ci::run(&workspace, rest),
         "bench" => bench::run(&workspace, rest),
+        "fuzz" => fuzz::run(&workspace, rest),
         "deep" => deep::run(&workspace, rest),
         "model" => model::run(&workspace, rest),
         "judges" if rest.iter().any(|word| word == "--list") => {

@@ -4,22 +4,30 @@
 //! which are named before anything is fetched.
 
 mod install;
+mod lease;
 mod server;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::args::{Args, Grammar};
+use crate::process::Output;
 use crate::stop::{During, Stop};
 use crate::terminal::say;
 use crate::workspace::Workspace;
-use server::Server;
+pub(crate) use lease::Lease;
+use server::{Life, Server};
 
 /// Where the model, its Python and its server's notes lie, under cargo's target folder.
 const FOLDER: &str = "model";
+/// For a person at a slow line, who sees what goes on and can end it.
+const INSTALL_SECONDS_MAX: u64 = 30 * 60;
+const START_SECONDS_MAX: u64 = 300;
 
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Stop> {
     let args = Args::parse(words, Grammar { words_max: 1, ..Grammar::default() })?;
-    let folder = workspace.target.join(FOLDER);
+    let folder = folder(&workspace.target);
     match args.words.first().map(String::as_str) {
         Some("up") => up(folder),
         Some("down") => {
@@ -41,10 +49,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     }
 }
 
-fn up(folder: std::path::PathBuf) -> Result<ExitCode, Stop> {
-    std::fs::create_dir_all(&folder).during("making the model's folder")?;
+fn up(folder: PathBuf) -> Result<ExitCode, Stop> {
     // Two of these at once would install into one folder and start two servers; the second waits for the first.
-    let lock = std::fs::File::create(folder.join("lock")).during("making the lock")?;
+    let lock = lock_file(&folder)?;
     lock.lock().during("waiting for the lock")?;
     let server = Server::at(folder.clone());
     if let Some(url) = server.base_url() {
@@ -52,7 +59,23 @@ fn up(folder: std::path::PathBuf) -> Result<ExitCode, Stop> {
         return Ok(ExitCode::SUCCESS);
     }
     server.stop()?;
-    let python = install::ensure(&folder)?;
-    say(server.start(&python)?);
+    let python = install::ensure(&folder, Output::Live, Duration::from_secs(INSTALL_SECONDS_MAX))?;
+    let started = server.start(&python, Life::OfItsOwn, Duration::from_secs(START_SECONDS_MAX))?;
+    say(started.base_url);
     Ok(ExitCode::SUCCESS)
+}
+
+fn folder(target: &Path) -> PathBuf {
+    target.join(FOLDER)
+}
+
+/// The file that whoever installs, starts or leases the server locks.
+fn lock_file(folder: &Path) -> Result<std::fs::File, Stop> {
+    std::fs::create_dir_all(folder).during("making the model's folder")?;
+    std::fs::File::create(folder.join("lock")).during("making the lock")
+}
+
+/// The last line that says anything.
+fn last_line(text: &str) -> Option<&str> {
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty())
 }

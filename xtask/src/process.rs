@@ -25,12 +25,24 @@ pub(crate) enum Output {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ran {
     pub(crate) ok: bool,
+    /// Whether it was ended at its deadline.
+    pub(crate) overdue: bool,
     /// What it wrote, if it was kept.
     pub(crate) output: String,
 }
 
 /// Runs a command to its end, or to the deadline of a step.
 pub(crate) fn run(command: &mut Command, output: Output, log: &Path) -> Result<Ran, Stop> {
+    run_within(command, output, log, Duration::from_secs(STEP_SECONDS_MAX))
+}
+
+/// Runs a command to its end, or to a deadline of its own; there it is ended with all that it started.
+pub(crate) fn run_within(
+    command: &mut Command,
+    output: Output,
+    log: &Path,
+    limit: Duration,
+) -> Result<Ran, Stop> {
     command.stdin(Stdio::null());
     if output == Output::Kept {
         if let Some(folder) = log.parent() {
@@ -41,19 +53,19 @@ pub(crate) fn run(command: &mut Command, output: Output, log: &Path) -> Result<R
     }
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command.spawn().during(&format!("starting {name}"))?;
-    let ended =
-        wait(&mut child, Duration::from_secs(STEP_SECONDS_MAX)).during(&format!("waiting for {name}"))?;
+    let ended = wait(&mut child, limit).during(&format!("waiting for {name}"))?;
     let mut kept = match output {
         Output::Kept => String::from_utf8_lossy(&std::fs::read(log).during("reading the log")?).into_owned(),
         Output::Live => String::new(),
     };
     if ended.is_none() {
-        kept.push_str(&format!("\nended after {STEP_SECONDS_MAX} s without an end of its own\n"));
+        kept.push_str(&format!("\nended after {} s without an end of its own\n", limit.as_secs()));
         if output == Output::Live {
             eprintln!("{}", kept.trim());
         }
     }
-    Ok(Ran { ok: ended.is_some_and(|status| status.success()), output: kept })
+    let ok = ended.is_some_and(|status| status.success());
+    Ok(Ran { ok, overdue: ended.is_none(), output: kept })
 }
 
 /// Waits until the child ends; at the deadline it is killed with all that it started, and `None` comes back.
@@ -106,7 +118,17 @@ mod tests {
         let log = std::env::temp_dir().join(format!("xtask-process-{}.log", std::process::id()));
         let ran = run(&mut shell("echo a; echo b >&2; echo c; exit 3"), Output::Kept, &log).unwrap();
         std::fs::remove_file(log).unwrap();
-        assert_eq!((ran.ok, ran.output.as_str()), (false, "a\nb\nc\n"));
+        assert_eq!((ran.ok, ran.overdue, ran.output.as_str()), (false, false, "a\nb\nc\n"));
+    }
+
+    #[test]
+    fn what_was_written_before_the_deadline_is_kept() {
+        let log = std::env::temp_dir().join(format!("xtask-overdue-{}.log", std::process::id()));
+        let ran =
+            run_within(&mut shell("echo a; exec sleep 600"), Output::Kept, &log, Duration::from_secs(1));
+        std::fs::remove_file(log).unwrap();
+        let ran = ran.unwrap();
+        assert!(!ran.ok && ran.overdue && ran.output.starts_with("a\n"), "{ran:?}");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Figure {
         let fields: Vec<String> = self.fields.keys().cloned().collect();
         for field in fields {
             let Some(number) = self.number(&field) else { continue };
-            let better_when_high = matches!(field.as_str(), "per_s" | "ratio");
+            let better_when_high = matches!(field.as_str(), "ratio" | "of_lines") || field.ends_with("per_s");
             self.put(&field, if better_when_high { number / WORSE } else { (number + 1.0) * WORSE });
         }
     }

@@ -47,9 +47,10 @@ pub(super) fn command(job: &Job<'_>) -> Command {
 /// Runs it to its end and counts the tests that its output closes on.
 pub(super) fn run(job: &Job<'_>, command: &mut Command) -> Result<Verdict, Stop> {
     let ran = process::run(command, job.output, &log(job))?;
-    Ok(Verdict { ok: ran.ok, tests: Count::read(&ran.output), told: ran.output })
+    Ok(Verdict { ok: ran.ok, tests: Count::read(&ran.output), told: ran.output, closing: None })
 }
 
-fn log(job: &Job<'_>) -> PathBuf {
+/// Where a step's output is kept.
+pub(super) fn log(job: &Job<'_>) -> PathBuf {
     job.workspace.target.join("xtask").join(format!("{}.log", job.name))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::cargo::{WHOLE, command, run};
+use super::real_model::{self, Part};
 use super::{Job, Verdict};
 use crate::process::Output;
 use crate::stop::Stop;
@@ -12,9 +13,11 @@ use crate::workspace::Tree;
 /// The runner of suites whose inputs must not compile.
 const COMPILE_FAIL_RUNNER: &str = concat!("trybuild::", "TestCases");
 
-/// Every test but the docs' and the compile-fail suites, which are steps of their own.
+/// Every test but the docs', the compile-fail suites and the real model's, which are steps of their own.
 pub(super) fn test(job: &Job<'_>) -> Result<Verdict, Stop> {
-    let suites = Suites::of(&job.workspace.tree()?);
+    let tree = job.workspace.tree()?;
+    let mut suites = Suites::of(&tree);
+    suites.tests.extend([Part::Ci, Part::Deep].into_iter().flat_map(|part| real_model::names(&tree, part)));
     let mut cargo = command(job);
     cargo.arg("test").args(WHOLE).args(["--lib", "--bins", "--tests", "--examples", "--no-fail-fast", "--"]);
     for test in &suites.tests {

@@ -21,6 +21,7 @@ pub(super) fn allowed(name: &str) -> Option<Allowed> {
         "loom-effect-runtime" => &["loom-classify"],
         "loom-safety" | "loom-workflow" | "loom-llm" | "loom-middleware" | "loom-authz" | "loom-mcp"
         | "loom-sandbox" | "loom-a2a" => SPI,
+        "loom-agent" => &["loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],
         "loom-session" => &["loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],
         "loom-interpreter" => &["loom-workflow", "loom-effect-runtime", "loom-classify"],
         "loom-acp" => &["loom-session", "loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],

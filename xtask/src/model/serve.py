@@ -1,13 +1,16 @@
 """Serves a small real model on loopback, in the OpenAI chat-completions form, until it is ended.
 
 Called as `serve.py FOLDER`: the model file is put together in FOLDER, and the address is written to FOLDER/port
-once the server listens. The process is its own session, so it outlives the command that started it.
+once the server listens. The process is its own session, so it outlives the command that started it. With `leashed`
+behind FOLDER it lives for as long as its standard input is open: it ends with whoever holds the other end, however
+that one ends.
 """
 
 import os
 import pathlib
 import signal
 import sys
+import threading
 import urllib.parse
 
 import xllamacpp
@@ -51,10 +54,18 @@ def parameters(model):
     return p
 
 
+def follow_leash():
+    while os.read(0, 1024):
+        pass
+    os._exit(0)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     if os.getpid() != os.getsid(0):
         os.setsid()
+    if sys.argv[2:] == ["leashed"]:
+        threading.Thread(target=follow_leash, daemon=True).start()
     model = assemble(folder / MODEL_NAME)
     server = xllamacpp.Server(parameters(model))
     port = urllib.parse.urlsplit(server.listening_address).port

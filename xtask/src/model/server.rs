@@ -4,20 +4,35 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::last_line;
 use crate::process::signal;
 use crate::stop::{During, Stop};
 
 const SCRIPT: &str = include_str!("serve.py");
-/// From start to health: the file is put together, hashed and loaded, on a machine that may be busy.
-const START_SECONDS_MAX: u64 = 300;
 const STOP_SECONDS_MAX: u64 = 10;
 const HEALTH_SECONDS_MAX: u64 = 5;
 const POLL_MILLISECONDS: u64 = 100;
 /// An answer about health is this long at most.
 const HEALTH_BYTES_MAX: u64 = 64 * 1024;
+
+/// How long a server lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Until it is ended, whatever becomes of who started it.
+    OfItsOwn,
+    /// Until it is ended, or the process that started it is gone.
+    Leashed,
+}
+
+/// A server that has started and is well.
+pub(super) struct Started {
+    pub(super) base_url: String,
+    /// Holds the leash, if there is one.
+    pub(super) process: Child,
+}
 
 /// The server whose notes (`pid`, `port`, `server.log`) lie in one folder, running or not.
 pub(super) struct Server {
@@ -36,27 +51,30 @@ impl Server {
         is_healthy(port).then(|| format!("http://127.0.0.1:{port}/v1"))
     }
 
-    /// Starts it and waits until it is well; gives its base URL.
-    pub(super) fn start(&self, python: &Path) -> Result<String, Stop> {
+    /// Starts it and waits until it is well, for `limit` at most: the model file is put together, hashed and loaded.
+    pub(super) fn start(&self, python: &Path, life: Life, limit: Duration) -> Result<Started, Stop> {
         let script = self.script();
         std::fs::write(&script, SCRIPT).during("writing the server's script")?;
         let log = File::create(self.log()).during("making the server's log")?;
-        let mut child = Command::new(python)
-            .arg(&script)
-            .arg(&self.folder)
-            .stdin(Stdio::null())
+        let mut command = Command::new(python);
+        command.arg(&script).arg(&self.folder);
+        match life {
+            Life::OfItsOwn => command.stdin(Stdio::null()),
+            Life::Leashed => command.arg("leashed").stdin(Stdio::piped()),
+        };
+        let mut process = command
             .stdout(log.try_clone().during("making the server's log")?)
             .stderr(log)
             .spawn()
             .during("starting the model server")?;
-        std::fs::write(self.folder.join("pid"), format!("{}\n", child.id()))
+        std::fs::write(self.folder.join("pid"), format!("{}\n", process.id()))
             .during("noting the server's id")?;
         let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(START_SECONDS_MAX) {
-            if let Some(url) = self.base_url() {
-                return Ok(url);
+        while start.elapsed() < limit {
+            if let Some(base_url) = self.base_url() {
+                return Ok(Started { base_url, process });
             }
-            if let Some(status) = child.try_wait().during("waiting for the model server")? {
+            if let Some(status) = process.try_wait().during("waiting for the model server")? {
                 return Err(Stop::Failed(format!(
                     "the model server ended with {status}; {}",
                     self.last_words()
@@ -66,7 +84,8 @@ impl Server {
         }
         self.stop()?;
         Err(Stop::Failed(format!(
-            "the model server was not well after {START_SECONDS_MAX} s; {}",
+            "the model server was not well after {} s; {}",
+            limit.as_secs(),
             self.last_words()
         )))
     }
@@ -120,7 +139,7 @@ impl Server {
 
     fn last_words(&self) -> String {
         let log = self.note("server.log").unwrap_or_default();
-        let last = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote nothing");
+        let last = last_line(&log).unwrap_or("it wrote nothing");
         format!("{}: {last}", self.log().display())
     }
 }
