@@ -1,13 +1,15 @@
-//! Benchmarks of the governed call and the guarded channel: one JSON line a figure.
+//! Benchmarks of the governed call, the guarded channel and the wire: one JSON line a figure.
 //!
 //! `loom-bench [NAME…]` times and counts allocations; `loom-bench --instructions NAME N` runs one loop N times and
 //! nothing else, for a profiler that counts instructions.
 
 #![expect(clippy::expect_used, reason = "a bench whose own set-up fails has nothing to report")]
 
+mod ask;
 mod calls;
 mod channel;
 mod measure;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -15,7 +17,7 @@ use measure::Bench;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let benches = || calls::all().into_iter().chain(channel::all());
+    let benches = || calls::all().into_iter().chain(channel::all()).chain(wire::all()).chain([ask::bench()]);
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["--list"] => benches().for_each(|bench| println!("{}", bench.name())),
         ["--instructions", name, count] => {

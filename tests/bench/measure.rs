@@ -12,11 +12,11 @@ const ITERATIONS: u64 = 40_000;
 /// Iterations over which allocations are counted.
 const COUNTED: u64 = 1_000;
 
-/// One named loop.
+/// One named loop, or something that is measured otherwise.
 pub(crate) struct Bench {
     name: &'static str,
-    /// Runs the loop so many times.
-    body: Box<dyn FnMut(u64)>,
+    /// Runs the loop so many times; absent where there is none.
+    body: Option<Box<dyn FnMut(u64)>>,
     /// What an iteration does beside what is measured: its allocations, and itself to be timed.
     beside: Option<(u64, Box<dyn FnMut()>)>,
     /// Figures beside `ns` and `allocs`.
@@ -25,7 +25,12 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(name: &'static str, body: impl FnMut(u64) + 'static) -> Self {
-        Self { name, body: Box::new(body), beside: None, extra: None }
+        Self { name, body: Some(Box::new(body)), beside: None, extra: None }
+    }
+
+    /// No loop: the figures are what `told` says.
+    pub(crate) fn told(name: &'static str, told: impl FnMut() -> Value + 'static) -> Self {
+        Self { name, body: None, beside: None, extra: Some(Box::new(told)) }
     }
 
     pub(crate) fn less(mut self, allocations: u64, beside: impl FnMut() + 'static) -> Self {
@@ -43,10 +48,22 @@ impl Bench {
     }
 
     pub(crate) fn run(&mut self, count: u64) {
-        (self.body)(count);
+        if let Some(body) = &mut self.body {
+            body(count);
+        }
     }
 
     pub(crate) fn report(&mut self) -> Value {
+        let mut line = if self.body.is_some() { self.looped() } else { json!({"bench": self.name}) };
+        if let (Some(extra), Some(line)) = (&mut self.extra, line.as_object_mut())
+            && let Value::Object(figures) = extra()
+        {
+            line.extend(figures);
+        }
+        line
+    }
+
+    fn looped(&mut self) -> Value {
         self.run(ITERATIONS);
         let ns = best_ns(|| self.run(ITERATIONS));
         let counted = allocation_counter::measure(|| self.run(COUNTED)).count_total;
@@ -55,13 +72,7 @@ impl Bench {
             Some((allocs, beside)) => (*allocs, best_ns(|| (0..ITERATIONS).for_each(|_| beside()))),
         };
         let allocs = counted as f64 / COUNTED as f64 - own_allocs as f64;
-        let mut line = json!({"bench": self.name, "ns": round(ns - own_ns), "allocs": round(allocs)});
-        if let (Some(extra), Some(line)) = (&mut self.extra, line.as_object_mut())
-            && let Value::Object(figures) = extra()
-        {
-            line.extend(figures);
-        }
-        line
+        json!({"bench": self.name, "ns": round(ns - own_ns), "allocs": round(allocs)})
     }
 }
 
