@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 /// The longest delay taken from a header, in seconds; a longer one counts as this.
-const RETRY_AFTER_MAX_SECONDS: u64 = 86_400;
+pub(crate) const RETRY_AFTER_MAX_SECONDS: u64 = 86_400;
 
 /// The delay in `retry-after-ms`, else in `retry-after` (seconds or an HTTP date); none where neither can be read.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {

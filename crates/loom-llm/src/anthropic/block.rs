@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::wire::{Delta, Field, NOT_THE_DIALECT, ToolInput, object, text};
+use super::wire::{Delta, ToolInput};
 use crate::chunk::LlmChunk;
-use crate::dialect::{Chunks, Fault, filled};
+use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, object, text};
 
 /// A block as it is put together from its parts.
 #[derive(Debug)]

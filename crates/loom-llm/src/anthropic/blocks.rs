@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::block::{Block, Kind, partial_json};
-use super::wire::{Delta, Field, NOT_THE_DIALECT, object, text};
+use super::wire::Delta;
 use crate::chunk::TOOL_CALLS_MAX;
-use crate::dialect::{Chunks, Fault, KeptBytes, filled};
+use crate::dialect::{Chunks, Fault, Field, KeptBytes, NOT_THE_DIALECT, filled, object, text};
 use crate::error::MalformedReply;
 
 /// The blocks of a message, in order of their first part.

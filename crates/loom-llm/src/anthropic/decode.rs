@@ -4,11 +4,11 @@ use serde_json::value::RawValue;
 
 use super::DIALECT;
 use super::blocks::Blocks;
-use super::wire::{
-    Event, Field, MessageHead, NOT_THE_DIALECT, StopDetails, count, document, object, said, text,
-};
+use super::wire::{Event, MessageHead, StopDetails, said};
 use crate::chunk::{LlmChunk, ProviderTurn};
-use crate::dialect::{Chunks, Decode, Ended, Fault, RunningUsage, filled};
+use crate::dialect::{
+    Chunks, Decode, Ended, Fault, Field, NOT_THE_DIALECT, RunningUsage, count, document, filled, object, text,
+};
 use crate::error::MalformedReply;
 
 /// The word with which a message ends that the provider or the model declined.

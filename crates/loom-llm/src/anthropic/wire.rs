@@ -1,7 +1,4 @@
 //! The dialect's events as servers really send them: every field optional, and read only where it is needed.
-//!
-//! Fields are kept as they were written, so that the arguments of a tool are its bytes and a field of another type
-//! counts as absent without being copied.
 
 use std::borrow::Cow;
 
@@ -9,11 +6,7 @@ use loom_effect_runtime::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, parse};
-use crate::error::MalformedReply;
-
-/// A field as it was written; `null` is an absent one.
-pub(super) type Field<'a> = Option<&'a RawValue>;
+use crate::dialect::{Fault, Field, count, is_error, object};
 
 /// One event of a stream.
 #[derive(Deserialize, Default)]
@@ -115,7 +108,7 @@ impl<'a> Event<'a> {
 
     /// Whether it reports an error, whatever its type.
     pub(super) fn is_error(&self) -> bool {
-        says_anything(self.error)
+        is_error(self.error)
     }
 }
 
@@ -127,7 +120,7 @@ impl<'a> MessageHead<'a> {
 
     /// Whether it is an error in the place of a message.
     pub(super) fn is_error(&self) -> bool {
-        says_anything(self.error) || word(self.kind).is_some_and(|kind| kind == "error")
+        is_error(self.error) || word(self.kind).is_some_and(|kind| kind == "error")
     }
 }
 
@@ -145,49 +138,15 @@ impl<'a> Delta<'a> {
     }
 }
 
-/// Reads a whole document, which is an object.
-pub(super) fn document<'d, T: Deserialize<'d>>(data: &'d str) -> Result<T, Fault> {
-    if data.trim_start().starts_with('{') { parse(data) } else { Err(NOT_THE_DIALECT) }
-}
-
-/// The object in the field, where there is one.
-pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
-    match field.map(RawValue::get).filter(|raw| raw.starts_with('{')) {
-        Some(raw) => serde_json::from_str(raw).map(Some).map_err(|_| NOT_THE_DIALECT),
-        None => Ok(None),
-    }
-}
-
-/// The text in the field, where there is any. Text that is no Unicode (half a surrogate pair) is a fault: as an absent
-/// field it would be lost in silence.
-pub(super) fn text(field: Field<'_>) -> Result<Option<String>, Fault> {
-    match field.map(RawValue::get).filter(|raw| raw.starts_with('"')) {
-        Some(raw) => serde_json::from_str(raw).map(Some).map_err(|_| NOT_THE_DIALECT),
-        None => Ok(None),
-    }
-}
-
-/// The number in the field, where there is one.
-pub(super) fn count(field: Field<'_>) -> Option<u64> {
-    serde_json::from_str(field?.get()).ok()
-}
-
 /// What the usage in the field says (spec row D3: absent where unknown).
 pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
     let usage: WireUsage<'_> = object(usage)?.unwrap_or_default();
     Ok(Usage { input_tokens: count(usage.input_tokens), output_tokens: count(usage.output_tokens) })
 }
 
-/// The fault of what is not the dialect.
-pub(super) const NOT_THE_DIALECT: Fault = Fault::Malformed(MalformedReply::NotTheDialect);
-
 /// A short word without escapes is lent.
 fn word(field: Field<'_>) -> Option<Cow<'_, str>> {
     let raw = field?.get();
     let lent = serde_json::from_str::<&str>(raw).ok().map(Cow::Borrowed);
     lent.or_else(|| serde_json::from_str(raw).ok().map(Cow::Owned)).filter(|word| !word.is_empty())
-}
-
-fn says_anything(error: Field<'_>) -> bool {
-    error.is_some_and(|error| error.get().starts_with(['{', '"']))
 }

@@ -3,6 +3,7 @@
 
 mod kept;
 mod lenient;
+mod raw;
 mod told;
 mod usage;
 
@@ -17,6 +18,7 @@ use crate::request::ChatRequest;
 
 pub(crate) use kept::KeptBytes;
 pub(crate) use lenient::{Maybe, filled, value};
+pub(crate) use raw::{Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text};
 pub(crate) use told::{read_error, told};
 pub(crate) use usage::RunningUsage;
 

@@ -1,14 +1,19 @@
 //! What an error body says: the provider's words, and what they let the caller do.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::error::{Remedy, status_remedy};
+use crate::retry_after::RETRY_AFTER_MAX_SECONDS;
 
 /// What was read out of an error body.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) message: Option<String>,
     pub(crate) remedy: Option<Remedy>,
+    /// How long the provider asks to be left alone, where it says so in the body (Google's `RetryInfo`).
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// Reads the body of an error reply; what is not JSON is the message itself.
@@ -17,7 +22,7 @@ pub(crate) fn read_error(body: &[u8]) -> Told {
         Ok(body) => told(body.get(0).unwrap_or(&body)),
         Err(_) => {
             let text = String::from_utf8_lossy(body).trim().to_owned();
-            Told { message: (!text.is_empty()).then_some(text), remedy: None }
+            Told { message: (!text.is_empty()).then_some(text), ..Told::default() }
         }
     }
 }
@@ -29,7 +34,16 @@ pub(crate) fn told(body: &Value) -> Told {
     let message = error.as_str().or_else(|| text("message")).or_else(|| text("detail")).map(str::to_owned);
     let status = ["status", "code"].iter().find_map(|name| status_in(error.get(*name)?));
     let words = ["code", "type", "status"].iter().filter_map(|name| text(name)).collect::<Vec<_>>();
-    Told { message, remedy: named_remedy(&words).or_else(|| status.map(status_remedy)) }
+    let remedy = named_remedy(&words).or_else(|| status.map(status_remedy));
+    Told { message, remedy, retry_after: retry_delay(error) }
+}
+
+/// The delay in the details of an error: seconds as text, as in `"17.5s"`.
+fn retry_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let seconds = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'))?;
+    let delay = Duration::try_from_secs_f64(seconds.parse().ok()?).ok()?;
+    Some(delay.min(Duration::from_secs(RETRY_AFTER_MAX_SECONDS)))
 }
 
 fn status_in(field: &Value) -> Option<u16> {
@@ -54,4 +68,24 @@ fn named_remedy(words: &[&str]) -> Option<Remedy> {
         words.iter().any(|word| names.iter().any(|name| word.to_ascii_lowercase().contains(name)))
     };
     NAMES.iter().find(|(_, names)| matches(names)).map(|(remedy, _)| *remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_delay_in_the_body_is_read_within_its_bound() {
+        let delay = |text: &str| {
+            let info = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": text});
+            told(&json!({"error": {"code": 429, "message": "m", "details": [{"a": 1}, info]}})).retry_after
+        };
+        assert_eq!(delay("17.5s"), Some(Duration::from_millis(17_500)));
+        assert_eq!(delay("999999999s"), Some(Duration::from_secs(RETRY_AFTER_MAX_SECONDS)));
+        for text in ["17", "s", "-1s", "NaNs", "infs", "1e999s"] {
+            assert_eq!(delay(text), None, "{text}");
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::path::{Step, steps};
-use super::wire::{NOT_THE_DIALECT, PartialArg, text};
-use crate::dialect::Fault;
+use super::wire::PartialArg;
+use crate::dialect::{Fault, NOT_THE_DIALECT, text};
 
 /// The most steps from the arguments of a call to a streamed value among them; a longer way is a malformed reply.
 pub const ARGUMENT_DEPTH_MAX: usize = 64;

@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::arguments::{Arguments, ValuesLeft};
-use super::wire::{Field, FunctionCall, NOT_THE_DIALECT, list, object, text};
+use super::wire::FunctionCall;
 use crate::chunk::{LlmChunk, TOOL_CALLS_MAX};
-use crate::dialect::{Chunks, Fault, filled};
+use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, list, object, text};
 use crate::error::MalformedReply;
 
 /// The tool calls of a reply, in order of their first piece.

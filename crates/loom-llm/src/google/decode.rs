@@ -4,12 +4,12 @@ use serde_json::value::RawValue;
 
 use super::calls::Calls;
 use super::turn::Turn;
-use super::wire::{
-    Candidate, Chunk, Content, Field, NOT_THE_DIALECT, Part, PlainText, PromptFeedback, count, document,
-    list, object, said, text,
-};
+use super::wire::{Candidate, Chunk, Content, Part, PlainText, PromptFeedback, said};
 use crate::chunk::LlmChunk;
-use crate::dialect::{Chunks, Decode, Ended, Fault, RunningUsage, filled, parse};
+use crate::dialect::{
+    Chunks, Decode, Ended, Fault, Field, NOT_THE_DIALECT, RunningUsage, count, document, filled, list,
+    object, parse, text,
+};
 
 /// The word of a candidate that the model ended itself.
 const STOP: &str = "STOP";

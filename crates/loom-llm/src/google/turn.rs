@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::DIALECT;
-use super::wire::{Field, fields, read};
+use super::wire::fields;
 use crate::chunk::ProviderTurn;
-use crate::dialect::{Fault, KeptBytes};
+use crate::dialect::{Fault, Field, KeptBytes, read};
 
 /// The field of a part that is a call, and that of its arguments.
 pub(super) const CALL: &str = "functionCall";
@@ -56,18 +56,22 @@ impl Turn {
     /// Takes a part that is no call.
     pub(super) fn keep(&mut self, part: Field<'_>) -> Result<(), Fault> {
         self.needed = true;
-        self.count(part)?;
+        self.kept.keep(part.map_or(0, |part| part.get().len()))?;
         self.parts.push(Part::Other(owned(fields(part)?)?));
         Ok(())
     }
 
     /// Takes a piece of the call at that position. Its arguments are told at its end.
     pub(super) fn call(&mut self, position: usize, part: Field<'_>) -> Result<(), Fault> {
-        self.count(part)?;
         let mut beside = fields(part)?;
         let mut call = fields(beside.remove(CALL))?;
         call.retain(|name, _| !STREAMING.contains(&name.as_str()));
-        self.needed |= !beside.is_empty() || call.keys().any(|name| !matches!(name.as_str(), "id" | "name"));
+        // Streamed arguments come in a great many pieces that leave nothing here.
+        if !beside.is_empty() || call.keys().any(|name| !matches!(name.as_str(), "id" | "name")) {
+            self.needed = true;
+            let fields = call.iter().chain(&beside);
+            self.kept.keep(fields.map(|(name, raw)| name.len() + raw.get().len()).sum())?;
+        }
         let (call, beside) = (owned(call)?, owned(beside)?);
         if let Some(kept) = self.placed(position) {
             add(&mut kept.call, call);
@@ -100,10 +104,6 @@ impl Turn {
             Part::Other(fields) => fields.into(),
         });
         needed.then(|| ProviderTurn::new(DIALECT, parts.collect()))
-    }
-
-    fn count(&mut self, part: Field<'_>) -> Result<(), Fault> {
-        self.kept.keep(part.map_or(0, |part| part.get().len()))
     }
 
     fn placed(&mut self, position: usize) -> Option<&mut Call> {

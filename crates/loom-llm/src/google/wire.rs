@@ -1,7 +1,4 @@
 //! The dialect's objects as servers really send them: every field optional, and read only where it is needed.
-//!
-//! Fields are kept as they were written, so that the arguments of a tool are its bytes and a field of another type
-//! counts as absent without being copied.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,11 +7,7 @@ use loom_effect_runtime::Usage;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, parse};
-use crate::error::MalformedReply;
-
-/// A field as it was written; `null` is an absent one.
-pub(super) type Field<'a> = Option<&'a RawValue>;
+use crate::dialect::{Fault, Field, count, is_error, object};
 
 /// One object of a stream, or a reply in one piece.
 #[derive(Deserialize, Default)]
@@ -128,7 +121,7 @@ struct UsageMetadata<'a> {
 impl Chunk<'_> {
     /// Whether it reports an error in the place of an answer.
     pub(super) fn is_error(&self) -> bool {
-        self.error.is_some_and(|error| error.get().starts_with(['{', '"']))
+        is_error(self.error)
     }
 }
 
@@ -152,35 +145,6 @@ impl PartialArg<'_> {
     }
 }
 
-/// The fault of what is not the dialect.
-pub(super) const NOT_THE_DIALECT: Fault = Fault::Malformed(MalformedReply::NotTheDialect);
-
-/// Reads a whole document, which is an object.
-pub(super) fn document<'d, T: Deserialize<'d>>(data: &'d str) -> Result<T, Fault> {
-    if data.starts_with('{') { parse(data) } else { Err(NOT_THE_DIALECT) }
-}
-
-/// The object in the field, where there is one.
-pub(super) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
-    field.filter(|raw| raw.get().starts_with('{')).map(read).transpose()
-}
-
-/// The elements of the list in the field; none where it is no list.
-pub(super) fn list<'a>(field: Field<'a>) -> Result<Vec<&'a RawValue>, Fault> {
-    field.filter(|raw| raw.get().starts_with('[')).map_or(Ok(Vec::new()), read)
-}
-
-/// The text in the field, where there is any. Text that is no Unicode (half a surrogate pair) is a fault: as an absent
-/// field it would be lost in silence.
-pub(super) fn text(field: Field<'_>) -> Result<Option<String>, Fault> {
-    field.filter(|raw| raw.get().starts_with('"')).map(read).transpose()
-}
-
-/// The number in the field, where there is one that fits.
-pub(super) fn count<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
-    serde_json::from_str(field?.get()).ok()
-}
-
 /// What the usage in the field says (spec row D3: absent where unknown).
 pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
     let usage: UsageMetadata<'_> = object(usage)?.unwrap_or_default();
@@ -193,11 +157,6 @@ pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
 /// The fields of an object, each as it was written.
 pub(super) fn fields<'a>(field: Field<'a>) -> Result<BTreeMap<String, &'a RawValue>, Fault> {
     Ok(object(field)?.unwrap_or_default())
-}
-
-/// Reads what was written.
-pub(super) fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Fault> {
-    serde_json::from_str(raw.get()).map_err(|_| NOT_THE_DIALECT)
 }
 
 fn is_true(field: Field<'_>) -> bool {

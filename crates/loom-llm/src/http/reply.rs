@@ -73,6 +73,7 @@ impl Reply {
     async fn into_error(mut self, status: u16) -> ProviderError {
         let delay = self.retry_after();
         let told = read_error(&self.error_body().await);
+        let delay = delay.or(told.retry_after);
         // What a status gives up on, no name in the body brings back: a wrong key is often called a wrong request.
         let remedy = match status_remedy(status) {
             Remedy::GiveUp => Remedy::GiveUp,

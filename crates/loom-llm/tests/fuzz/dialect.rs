@@ -96,10 +96,10 @@ impl Dialect {
         let data = spoiled(&[beginning, end].concat(), donors, dice);
         body.extend(self.written(&data, dice.one_of(&["\n", "\r\n", "\r"])));
         if dice.once_in(16) {
-            body.truncate(dice.below(body.len()));
+            body.truncate(dice.below(body.len() + 1));
         }
         if dice.once_in(32) {
-            let at = dice.below(body.len().max(1)).min(body.len());
+            let at = dice.below(body.len() + 1);
             let raw = dice.raw(3).to_vec();
             body.splice(at..at, raw);
         }

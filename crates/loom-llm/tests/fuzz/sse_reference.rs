@@ -46,7 +46,7 @@ pub(crate) fn read(body: &[u8]) -> Said {
             Some(at) => (line[..at].to_owned(), line[at + 1..].to_owned()),
             None => (line, String::new()),
         };
-        let value = if value.starts_with(' ') { value[1..].to_owned() } else { value };
+        let value = value.strip_prefix(' ').map(str::to_owned).unwrap_or(value);
         if field == "data" {
             data.push(value);
             if data.iter().map(|line| line.len() + 1).sum::<usize>() - 1 > SSE_EVENT_MAX_BYTES {
@@ -56,7 +56,7 @@ pub(crate) fn read(body: &[u8]) -> Said {
             name = value;
         } else if field == "id" && !value.contains('\0') {
             id = value;
-        } else if field == "retry" && value.chars().all(|char| ('0'..='9').contains(&char)) {
+        } else if field == "retry" && value.chars().all(|char| "0123456789".contains(char)) {
             said.retry_ms = value.parse().ok().or(said.retry_ms);
         }
     }

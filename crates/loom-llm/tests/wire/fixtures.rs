@@ -20,13 +20,20 @@ pub(crate) struct Said {
     pub(crate) usage: Option<(u64, u64)>,
 }
 
-/// All recordings of the dialect; empty, with the reason printed, where there are none on this machine.
+/// All recordings of the chat-completions dialect.
 pub(crate) fn recordings() -> Vec<Recording> {
+    let of = |(name, lines)| Recording { name, lines };
+    streams("openai-compatible").into_iter().map(of).collect()
+}
+
+/// The recorded streams in that folder by their names: the data of each event; empty, with the reason printed, where
+/// there are none on this machine.
+pub(crate) fn streams(folder: &str) -> Vec<(String, Vec<String>)> {
     let root = std::env::var_os("LOOM_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
         PathBuf::from,
     );
-    let folder = root.join("fixtures/wire/openai-compatible");
+    let folder = root.join("fixtures/wire").join(folder);
     let Ok(entries) = std::fs::read_dir(&folder) else {
         eprintln!("skipped: no recorded streams at {} (set LOOM_SHARED)", folder.display());
         return Vec::new();
@@ -36,7 +43,7 @@ pub(crate) fn recordings() -> Vec<Recording> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap();
         let lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        Recording { name: path.file_name().unwrap().to_string_lossy().into_owned(), lines }
+        (path.file_name().unwrap().to_string_lossy().into_owned(), lines)
     };
     paths.into_iter().map(read).collect()
 }

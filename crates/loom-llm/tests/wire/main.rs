@@ -6,6 +6,8 @@ mod anthropic;
 #[cfg(test)]
 mod collecting;
 #[cfg(test)]
+mod decoded;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod google;

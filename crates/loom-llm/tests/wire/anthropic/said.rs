@@ -1,10 +1,11 @@
 //! Recorded streams of the dialect and what they say, read by rules of their own: the oracle for the decoder.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use loom_llm::Collected;
 use serde_json::{Value, json};
+
+use crate::fixtures::streams;
 
 pub(super) struct Recording {
     pub(super) name: String,
@@ -24,26 +25,12 @@ pub(super) struct Said {
     turn: Option<Vec<Value>>,
 }
 
-/// All recordings; empty, with the reason printed, where there are none on this machine.
 pub(super) fn recordings() -> Vec<Recording> {
-    let root = std::env::var_os("LOOM_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let folder = root.join("fixtures/wire/anthropic");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: no recorded streams at {} (set LOOM_SHARED)", folder.display());
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    let of = |(name, lines): (String, Vec<String>)| {
         let events = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-        Recording { name: path.file_name().unwrap().to_string_lossy().into_owned(), events, lines }
+        Recording { name, events, lines }
     };
-    paths.into_iter().map(read).collect()
+    streams("anthropic").into_iter().map(of).collect()
 }
 
 impl Recording {

@@ -1,12 +1,11 @@
 //! Recorded streams of Google's models, read from outside the repository, against an oracle of this file's own.
 
-use std::path::PathBuf;
-
 use futures::StreamExt;
 use loom_llm::{Collected, Provider};
 use serde_json::Value;
 
 use super::{decoded, fold, provider};
+use crate::fixtures::streams;
 use crate::peer::{Act, Peer, request, within};
 
 /// One recorded stream: each line is the data of one event.
@@ -27,25 +26,8 @@ struct Said {
     signatures: Vec<String>,
 }
 
-/// All recordings; empty, with the reason printed, where there are none on this machine.
 fn recordings() -> Vec<Recording> {
-    let root = std::env::var_os("LOOM_SHARED").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
-        PathBuf::from,
-    );
-    let folder = root.join("fixtures/wire/google");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: no recorded streams at {} (set LOOM_SHARED)", folder.display());
-        return Vec::new();
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let lines = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        Recording { name: path.file_name().unwrap().to_string_lossy().into_owned(), lines }
-    };
-    paths.into_iter().map(read).collect()
+    streams("google").into_iter().map(|(name, lines)| Recording { name, lines }).collect()
 }
 
 impl Recording {

@@ -42,8 +42,7 @@ fn usage_is_the_last_figure_of_each_kind_and_unknown_is_not_zero() {
     assert_eq!(told(&[usage(json!({"trafficType": "ON_DEMAND"})), usage(json!({}))]), None);
     assert_eq!(told(&[usage(json!({"promptTokenCount": "7", "candidatesTokenCount": -1}))]), None);
     let first = usage(json!({"promptTokenCount": 9, "totalTokenCount": 20, "thoughtsTokenCount": 11}));
-    let mut known = Usage::default();
-    known.input_tokens = Some(9);
+    let known = Usage { input_tokens: Some(9), output_tokens: None };
     assert_eq!(told(std::slice::from_ref(&first)), Some(known));
     let second = usage(json!({"candidatesTokenCount": 5}));
     let third = usage(json!({"promptTokenCount": 10, "candidatesTokenCount": 6}));

@@ -1,10 +1,12 @@
 //! Turns that go back to the provider as they came.
 
 use loom_classify::{Fenced, TaintOrigin, Tainted};
+use loom_llm::decoder::DecodeError;
+use loom_llm::error::{MalformedReply, TURN_MAX_BYTES};
 use loom_llm::{ChatRequest, Collected, Message, ProviderTurn};
 use serde_json::{Value, json};
 
-use super::{call, decoded, end, fold, is_unsendable, parts, reply, sent, sent_body, text};
+use super::{call, decoded, end, failure, fold, is_unsendable, parts, reply, sent, sent_body, text};
 
 /// The reply as a message of the conversation.
 fn as_message(reply: Collected) -> Message {
@@ -109,6 +111,29 @@ async fn a_turn_of_another_dialect_is_left_out() {
     let request = ChatRequest::new("m", vec![turn("anthropic", json!([{"type": "thinking"}]))]);
     let expected = json!([{"role": "model", "parts": [{"text": "said"}]}]);
     assert_eq!(sent_body(&request).await["contents"], expected);
+}
+
+#[test]
+fn what_is_kept_for_the_turn_is_bounded_and_neither_text_nor_arguments_count() {
+    let large = || "x".repeat(TURN_MAX_BYTES / 8);
+    let image = || parts(json!([{"inlineData": {"mimeType": "image/png", "data": large()}}]));
+    let kept = |count: usize| (0..count).map(|_| image()).chain([end()]).collect::<Vec<_>>();
+    assert_eq!(reply(&kept(7)).turn.unwrap().content.as_array().unwrap().len(), 7);
+    assert!(matches!(failure(&kept(8)), DecodeError::Malformed(MalformedReply::TurnTooLarge)));
+    let signed = || parts(json!([{"functionCall": {"name": "f"}, "thoughtSignature": large()}]));
+    let signed: Vec<_> = (0..8).map(|_| signed()).chain([end()]).collect();
+    assert!(matches!(failure(&signed), DecodeError::Malformed(MalformedReply::TurnTooLarge)));
+    let value = || {
+        let values = [json!({"jsonPath": "$.a", "stringValue": large(), "willContinue": true})];
+        call(json!({"partialArgs": values, "willContinue": true}))
+    };
+    let streamed: Vec<_> =
+        [parts(json!([{"functionCall": {"name": "f", "willContinue": true}, "thoughtSignature": "c2ln"}]))]
+            .into_iter()
+            .chain((0..9).flat_map(|_| [text(&large()), value()]))
+            .chain([call(json!({"partialArgs": [{"jsonPath": "$.a", "stringValue": ""}]})), end()])
+            .collect();
+    assert!(reply(&streamed).turn.is_some());
 }
 
 /// Complaint 13: a call that its reply cut off is not sent as a whole one.

@@ -15,29 +15,12 @@ use loom_llm::decoder::DecodeError;
 use loom_llm::{Collected, LlmChunk, openai};
 use serde_json::{Value, json};
 
+use crate::decoded::decoded_by;
 use crate::peer::event;
 
 /// What a body decodes to when it comes in these packets, and the error that ends it if one does.
 fn decoded<'b>(packets: impl IntoIterator<Item = &'b [u8]>) -> (Vec<LlmChunk>, Option<DecodeError>) {
-    let mut decoder = openai::decoder("script");
-    let mut chunks = Vec::new();
-    let mut take = |decoder: &mut loom_llm::ReplyDecoder| loop {
-        match decoder.next_chunk() {
-            Ok(Some(chunk)) => chunks.push(chunk),
-            Ok(None) => return None,
-            Err(error) => return Some(error),
-        }
-    };
-    for packet in packets {
-        decoder.push(packet);
-        if let Some(error) = take(&mut decoder) {
-            return (chunks, Some(error));
-        }
-    }
-    decoder.finish();
-    let error = take(&mut decoder);
-    assert!(decoder.is_over(), "an ended body leaves nothing to wait for");
-    (chunks, error)
+    decoded_by(openai::decoder("script"), packets)
 }
 
 /// The same of events that come at once.

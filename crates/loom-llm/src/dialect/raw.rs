@@ -1,0 +1,50 @@
+//! Fields kept as they were written, so that arguments are the provider's bytes and a field of another type counts as
+//! absent without being copied.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Fault, parse};
+use crate::error::MalformedReply;
+
+/// A field as it was written; `null` is an absent one.
+pub(crate) type Field<'a> = Option<&'a RawValue>;
+
+/// The fault of what is not the dialect.
+pub(crate) const NOT_THE_DIALECT: Fault = Fault::Malformed(MalformedReply::NotTheDialect);
+
+/// Reads a whole document, which is an object.
+pub(crate) fn document<'d, T: Deserialize<'d>>(data: &'d str) -> Result<T, Fault> {
+    if data.trim_start().starts_with('{') { parse(data) } else { Err(NOT_THE_DIALECT) }
+}
+
+/// Reads what was written.
+pub(crate) fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, Fault> {
+    serde_json::from_str(raw.get()).map_err(|_| NOT_THE_DIALECT)
+}
+
+/// The object in the field, where there is one.
+pub(crate) fn object<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
+    field.filter(|raw| raw.get().starts_with('{')).map(read).transpose()
+}
+
+/// The elements of the list in the field; none where it is no list.
+pub(crate) fn list<'a>(field: Field<'a>) -> Result<Vec<&'a RawValue>, Fault> {
+    field.filter(|raw| raw.get().starts_with('[')).map_or(Ok(Vec::new()), read)
+}
+
+/// The text in the field, where there is any. Text that is no Unicode (half a surrogate pair) is a fault: as an absent
+/// field it would be lost in silence.
+pub(crate) fn text(field: Field<'_>) -> Result<Option<String>, Fault> {
+    field.filter(|raw| raw.get().starts_with('"')).map(read).transpose()
+}
+
+/// The number in the field, where there is one that fits.
+pub(crate) fn count<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
+    serde_json::from_str(field?.get()).ok()
+}
+
+/// Whether the field holds an error, in one of the two forms that errors have.
+pub(crate) fn is_error(field: Field<'_>) -> bool {
+    field.is_some_and(|error| error.get().starts_with(['{', '"']))
+}
