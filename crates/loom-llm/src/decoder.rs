@@ -224,10 +224,12 @@ fn kind_of(head: &[u8]) -> Option<Body> {
         return None;
     }
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    // No more of it is looked at than would be kept: a packet may hold more, and must not tell more.
+    let beginning = text.get(..=BLANK_HEAD_MAX_BYTES).unwrap_or(text);
+    match beginning.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{' | b'[') => Some(Body::Document { bytes: text.to_vec(), too_large: false }),
         // A stream may begin with any number of blank lines, which need not be kept to be told from a document.
-        None if head.len() <= BLANK_HEAD_MAX_BYTES => None,
+        None if text.len() <= BLANK_HEAD_MAX_BYTES => None,
         _ => {
             let mut events = SseDecoder::new();
             events.push(head);

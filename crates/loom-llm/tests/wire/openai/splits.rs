@@ -100,3 +100,17 @@ fn a_body_cut_anywhere_before_its_end_is_no_whole_reply() {
         assert_eq!(error.is_none(), at >= whole_from, "cut at {at}: {error:?} after {chunks:?}");
     }
 }
+
+/// However much white space stands before a body, and wherever its packets end, it is the same kind of body.
+#[test]
+fn blank_bytes_before_a_body_tell_the_same_in_any_packets() {
+    let document = r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#;
+    for blanks in [0, 1, 1023, 1024, 1025, 3000] {
+        let body = [" ".repeat(blanks), document.to_owned()].concat();
+        let whole = format!("{:?}", decoded([body.as_bytes()]));
+        for size in [1, 7, 512, 1024, 1025] {
+            assert_eq!(format!("{:?}", decoded(body.as_bytes().chunks(size))), whole, "{blanks} in {size}");
+        }
+        assert_eq!(whole.contains("hi"), blanks <= 1024, "{blanks}: {whole}");
+    }
+}
