@@ -188,6 +188,19 @@ async fn the_systems_roots_are_those_of_ssl_cert_file_where_it_is_set() {
     }
 }
 
+/// Who names one authority trusts no other, those of the system neither.
+#[tokio::test]
+async fn only_the_named_authority_is_trusted_whatever_the_system_trusts() {
+    let (ours, systems) = (Authority::named("ours"), Authority::named("the system's"));
+    let server = systems.server("localhost", Valid::Now).await;
+    let (system, only) = (PemFile::new("systems", &systems.pem), PemFile::new("only", &ours.pem));
+    let url = format!("https://localhost:{}/v1", server.address.port());
+    let trusted = ("SSL_CERT_FILE", system.path.to_str().unwrap());
+    assert!(in_a_child(&url, &[trusted]).await.contains("in private"), "the system trusts it");
+    let told = in_a_child(&url, &[trusted, ("LOOM_TEST_ONLY_PEM", only.path.to_str().unwrap())]).await;
+    assert!(told.contains("an authority that is not trusted here"), "{told}");
+}
+
 /// Asks in a process of its own, as the environment of this one belongs to all its tests.
 pub(crate) async fn in_a_child(base_url: &str, env: &[(&str, &str)]) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
@@ -206,7 +219,10 @@ pub(crate) async fn in_a_child(base_url: &str, env: &[(&str, &str)]) -> String {
 #[tokio::test]
 #[ignore = "a part of other tests, which run it in an environment of their own"]
 async fn asks_as_its_environment_says() {
-    let config = HttpConfig::new(std::env::var("LOOM_TEST_BASE_URL").unwrap());
+    let mut config = HttpConfig::new(std::env::var("LOOM_TEST_BASE_URL").unwrap());
+    if let Some(path) = std::env::var_os("LOOM_TEST_ONLY_PEM") {
+        config = config.with_roots(Roots::only_pem_file(path).unwrap());
+    }
     match OpenAiCompatible::new("child", config) {
         Err(error @ ConfigError::Tls(_)) => println!("{error}"),
         Err(error) => println!("refused: {error}"),
