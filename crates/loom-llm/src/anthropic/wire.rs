@@ -3,92 +3,57 @@
 use std::borrow::Cow;
 
 use loom_effect_runtime::Usage;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, Field, count, is_error, object};
+use crate::dialect::{Fault, Field, count, is_error, lenient_object, object};
 
-/// One event of a stream.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    pub(super) message: Field<'a>,
-    #[serde(borrow)]
-    pub(super) index: Field<'a>,
-    #[serde(borrow)]
-    pub(super) content_block: Field<'a>,
-    #[serde(borrow)]
-    pub(super) delta: Field<'a>,
-    #[serde(borrow)]
-    pub(super) usage: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-}
+lenient_object! {
+    /// One event of a stream.
+    pub(super) struct Event<'a> {
+        kind ("type"): &'a RawValue,
+        pub(super) message ("message"): &'a RawValue,
+        pub(super) index ("index"): &'a RawValue,
+        pub(super) content_block ("content_block"): &'a RawValue,
+        pub(super) delta ("delta"): &'a RawValue,
+        pub(super) usage ("usage"): &'a RawValue,
+        error ("error"): &'a RawValue,
+    }
 
-/// A message, or what has changed of it: the body of a reply in one piece, `message` and `delta` of events.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct MessageHead<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    pub(super) id: Field<'a>,
-    #[serde(borrow)]
-    content: Field<'a>,
-    #[serde(borrow)]
-    pub(super) stop_reason: Field<'a>,
-    #[serde(borrow)]
-    pub(super) stop_details: Field<'a>,
-    #[serde(borrow)]
-    pub(super) usage: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-}
+    /// A message, or what has changed of it: the body of a reply in one piece, `message` and `delta` of events.
+    pub(super) struct MessageHead<'a> {
+        kind ("type"): &'a RawValue,
+        pub(super) id ("id"): &'a RawValue,
+        content ("content"): &'a RawValue,
+        pub(super) stop_reason ("stop_reason"): &'a RawValue,
+        pub(super) stop_details ("stop_details"): &'a RawValue,
+        pub(super) usage ("usage"): &'a RawValue,
+        error ("error"): &'a RawValue,
+    }
 
-/// Why a message ended, beside the word.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct StopDetails<'a> {
-    #[serde(borrow)]
-    pub(super) explanation: Field<'a>,
-}
+    /// Why a message ended, beside the word.
+    pub(super) struct StopDetails<'a> {
+        pub(super) explanation ("explanation"): &'a RawValue,
+    }
 
-/// What is added to a block.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Delta<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Field<'a>,
-    #[serde(borrow)]
-    pub(super) text: Field<'a>,
-    #[serde(borrow)]
-    pub(super) thinking: Field<'a>,
-    #[serde(borrow)]
-    pub(super) signature: Field<'a>,
-    #[serde(borrow)]
-    pub(super) partial_json: Field<'a>,
-    #[serde(borrow)]
-    pub(super) citation: Field<'a>,
-}
+    /// What is added to a block.
+    pub(super) struct Delta<'a> {
+        kind ("type"): &'a RawValue,
+        pub(super) text ("text"): &'a RawValue,
+        pub(super) thinking ("thinking"): &'a RawValue,
+        pub(super) signature ("signature"): &'a RawValue,
+        pub(super) partial_json ("partial_json"): &'a RawValue,
+        pub(super) citation ("citation"): &'a RawValue,
+    }
 
-/// The part of a block that is never read as a JSON value.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct ToolInput<'a> {
-    #[serde(borrow)]
-    pub(super) input: Field<'a>,
-}
+    /// The part of a block that is never read as a JSON value.
+    pub(super) struct ToolInput<'a> {
+        pub(super) input ("input"): &'a RawValue,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct WireUsage<'a> {
-    #[serde(borrow)]
-    input_tokens: Field<'a>,
-    #[serde(borrow)]
-    output_tokens: Field<'a>,
+    struct WireUsage<'a> {
+        input_tokens ("input_tokens"): &'a RawValue,
+        output_tokens ("output_tokens"): &'a RawValue,
+    }
 }
 
 impl<'a> Event<'a> {

@@ -7,49 +7,54 @@ use loom_effect_runtime::Usage;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, Field, count, is_error, object};
+use crate::dialect::{Fault, Field, count, is_error, lenient_object, object};
 
-/// One object of a stream, or a reply in one piece.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Chunk<'a> {
-    #[serde(borrow)]
-    pub(super) candidates: Field<'a>,
-    #[serde(borrow)]
-    pub(super) prompt_feedback: Field<'a>,
-    #[serde(borrow)]
-    pub(super) usage_metadata: Field<'a>,
-    #[serde(borrow)]
-    error: Field<'a>,
-}
+lenient_object! {
+    /// One object of a stream, or a reply in one piece.
+    pub(super) struct Chunk<'a> {
+        pub(super) candidates ("candidates"): &'a RawValue,
+        pub(super) prompt_feedback ("promptFeedback"): &'a RawValue,
+        pub(super) usage_metadata ("usageMetadata"): &'a RawValue,
+        error ("error"): &'a RawValue,
+    }
 
-/// One of the parallel answers.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Candidate<'a> {
-    #[serde(borrow)]
-    pub(super) index: Field<'a>,
-    #[serde(borrow)]
-    pub(super) content: Field<'a>,
-    #[serde(borrow)]
-    pub(super) finish_reason: Field<'a>,
-}
+    /// One of the parallel answers.
+    pub(super) struct Candidate<'a> {
+        pub(super) index ("index"): &'a RawValue,
+        pub(super) content ("content"): &'a RawValue,
+        pub(super) finish_reason ("finishReason"): &'a RawValue,
+    }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Content<'a> {
-    #[serde(borrow)]
-    pub(super) parts: Field<'a>,
-}
+    pub(super) struct Content<'a> {
+        pub(super) parts ("parts"): &'a RawValue,
+    }
 
-/// What the provider says of the request.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct PromptFeedback<'a> {
-    #[serde(borrow)]
-    pub(super) block_reason: Field<'a>,
-    #[serde(borrow)]
-    pub(super) block_reason_message: Field<'a>,
+    /// What the provider says of the request.
+    pub(super) struct PromptFeedback<'a> {
+        pub(super) block_reason ("blockReason"): &'a RawValue,
+        pub(super) block_reason_message ("blockReasonMessage"): &'a RawValue,
+    }
+
+    /// What is read of any other part.
+    pub(super) struct Part<'a> {
+        pub(super) text ("text"): &'a RawValue,
+        thought ("thought"): &'a RawValue,
+        pub(super) function_call ("functionCall"): &'a RawValue,
+    }
+
+    /// A tool call, or a further piece of one.
+    pub(super) struct FunctionCall<'a> {
+        pub(super) id ("id"): &'a RawValue,
+        pub(super) name ("name"): &'a RawValue,
+        pub(super) args ("args"): &'a RawValue,
+        pub(super) partial_args ("partialArgs"): &'a RawValue,
+        will_continue ("willContinue"): &'a RawValue,
+    }
+
+    struct UsageMetadata<'a> {
+        prompt_token_count ("promptTokenCount"): &'a RawValue,
+        candidates_token_count ("candidatesTokenCount"): &'a RawValue,
+    }
 }
 
 /// A part of nothing but text, which nearly all are.
@@ -60,34 +65,6 @@ pub(super) struct PlainText<'a> {
     pub(super) text: Cow<'a, str>,
     #[serde(default)]
     pub(super) thought: Option<bool>,
-}
-
-/// What is read of any other part.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Part<'a> {
-    #[serde(borrow)]
-    pub(super) text: Field<'a>,
-    #[serde(borrow)]
-    thought: Field<'a>,
-    #[serde(borrow)]
-    pub(super) function_call: Field<'a>,
-}
-
-/// A tool call, or a further piece of one.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct FunctionCall<'a> {
-    #[serde(borrow)]
-    pub(super) id: Field<'a>,
-    #[serde(borrow)]
-    pub(super) name: Field<'a>,
-    #[serde(borrow)]
-    pub(super) args: Field<'a>,
-    #[serde(borrow)]
-    pub(super) partial_args: Field<'a>,
-    #[serde(borrow)]
-    will_continue: Field<'a>,
 }
 
 /// A value among the arguments, or a further piece of one.
@@ -107,15 +84,6 @@ pub(super) struct PartialArg<'a> {
     pub(super) null_value: Field<'a>,
     #[serde(borrow)]
     will_continue: Field<'a>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct UsageMetadata<'a> {
-    #[serde(borrow)]
-    prompt_token_count: Field<'a>,
-    #[serde(borrow)]
-    candidates_token_count: Field<'a>,
 }
 
 impl Chunk<'_> {
