@@ -66,14 +66,21 @@ pub enum DecodeError {
 #[derive(Debug)]
 enum Body {
     /// Nothing but a byte order mark and white space has come.
-    Unknown {
-        head: Vec<u8>,
-    },
+    Unknown(Beginning),
     Events(SseDecoder),
     Document {
         bytes: Vec<u8>,
         too_large: bool,
     },
+}
+
+/// What a body begins with until its kind can be told. White space says nothing in either form, and servers send it for
+/// minutes to keep a connection alive, so it is dropped as it comes.
+#[derive(Debug, Default)]
+struct Beginning {
+    head: Vec<u8>,
+    past_mark: bool,
+    blank_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +98,7 @@ impl ReplyDecoder {
         Self {
             dialect: Box::new(dialect),
             origin: TaintOrigin::llm(provider),
-            body: Body::Unknown { head: Vec::new() },
+            body: Body::Unknown(Beginning::default()),
             chunks: Chunks::new(),
             failure: None,
             body_ended: false,
@@ -105,9 +112,8 @@ impl ReplyDecoder {
             return;
         }
         match &mut self.body {
-            Body::Unknown { head } => {
-                head.extend_from_slice(bytes);
-                if let Some(body) = kind_of(head) {
+            Body::Unknown(beginning) => {
+                if let Some(body) = beginning.push(bytes) {
                     self.body = body;
                 }
             }
@@ -126,7 +132,8 @@ impl ReplyDecoder {
         self.body_ended = true;
         match &mut self.body {
             Body::Events(events) => events.finish(),
-            Body::Unknown { .. } => self.body = Body::Events(ended_stream()),
+            Body::Unknown(beginning) if beginning.is_too_large() => {}
+            Body::Unknown(_) => self.body = Body::Events(ended_stream()),
             Body::Document { .. } => {}
         }
     }
@@ -151,7 +158,7 @@ impl ReplyDecoder {
                 Ok(false) => return Ok(None),
                 Err(error) => {
                     self.state = State::Failed;
-                    self.body = Body::Unknown { head: Vec::new() };
+                    self.body = Body::Unknown(Beginning::default());
                     // Pieces of the event that failed are not of a reply that can be trusted to be in order; what it
                     // says was spent is kept.
                     self.chunks.retain(|chunk| matches!(chunk, LlmChunk::Usage(_)));
@@ -171,7 +178,10 @@ impl ReplyDecoder {
     /// Decodes the next event or the document; false where it needs more bytes.
     fn advance(&mut self) -> Result<bool, DecodeError> {
         match &mut self.body {
-            Body::Unknown { .. } => return Ok(false),
+            Body::Unknown(beginning) if beginning.is_too_large() => {
+                return Err(DecodeError::Malformed(MalformedReply::TooLarge));
+            }
+            Body::Unknown(_) => return Ok(false),
             Body::Document { too_large: true, .. } => {
                 return Err(DecodeError::Malformed(MalformedReply::TooLarge));
             }
@@ -218,23 +228,35 @@ impl ReplyDecoder {
     }
 }
 
-/// The body that begins so; none while that cannot be told.
-fn kind_of(head: &[u8]) -> Option<Body> {
-    if BYTE_ORDER_MARK.starts_with(head) {
-        return None;
-    }
-    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    // No more of it is looked at than would be kept: a packet may hold more, and must not tell more.
-    let beginning = text.get(..=BLANK_HEAD_MAX_BYTES).unwrap_or(text);
-    match beginning.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => Some(Body::Document { bytes: text.to_vec(), too_large: false }),
-        // A stream may begin with any number of blank lines, which need not be kept to be told from a document.
-        None if text.len() <= BLANK_HEAD_MAX_BYTES => None,
-        _ => {
-            let mut events = SseDecoder::new();
-            events.push(head);
-            Some(Body::Events(events))
+impl Beginning {
+    /// Adds bytes; the body, once its kind can be told.
+    fn push(&mut self, bytes: &[u8]) -> Option<Body> {
+        self.head.extend_from_slice(bytes);
+        if !self.past_mark {
+            if self.head.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&self.head) {
+                return None;
+            }
+            self.past_mark = true;
+            if self.head.starts_with(BYTE_ORDER_MARK) {
+                self.head.drain(..BYTE_ORDER_MARK.len());
+            }
         }
+        let blank = self.head.iter().position(|byte| !byte.is_ascii_whitespace());
+        let blank = blank.unwrap_or(self.head.len());
+        self.blank_bytes = self.blank_bytes.saturating_add(blank);
+        self.head.drain(..blank);
+        match self.head.first()? {
+            b'{' | b'[' => Some(Body::Document { bytes: std::mem::take(&mut self.head), too_large: false }),
+            _ => {
+                let mut events = SseDecoder::new();
+                events.push(&self.head);
+                Some(Body::Events(events))
+            }
+        }
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.blank_bytes > SSE_BODY_MAX_BYTES
     }
 }
 
@@ -260,9 +282,6 @@ fn bound_values(json: &str) -> Result<(), DecodeError> {
     let too_many = DecodeError::Malformed(MalformedReply::TooManyValues);
     if values > JSON_VALUES_MAX { Err(too_many) } else { Ok(()) }
 }
-
-/// The most white space at the head of a body before it counts as an event stream.
-const BLANK_HEAD_MAX_BYTES: usize = 1024;
 
 fn ended_stream() -> SseDecoder {
     let mut events = SseDecoder::new();

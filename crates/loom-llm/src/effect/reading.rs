@@ -18,7 +18,7 @@ pub(super) async fn read(
 ) -> Result<(Collected, bool), CallError> {
     let deltas = cx.deltas();
     let mut refused = false;
-    let mut lanes = Lanes { deltas: &deltas, calls: 0, superseded: 0 };
+    let mut lanes = Lanes { deltas: &deltas, messages: 0, calls: 0, superseded: 0 };
     let stream = stream.map(|chunk| chunk.map(|chunk| refusal_as_text(chunk, &mut refused)));
     // What judges a piece before it is delivered stands in the channel.
     let guard = |_: &LlmChunk| Ok(());
@@ -42,12 +42,15 @@ pub(super) async fn read(
     Ok((collected, refused))
 }
 
-/// Where pieces are written: one text and one reasoning lane a choice, one lane a tool call.
+/// Where pieces are written: one text and one reasoning lane a choice, one lane a tool call. A message that is begun anew
+/// has lanes, and so guards, of its own; text it has only where there was none before.
 struct Lanes<'d> {
     deltas: &'d Deltas,
+    /// Messages that were superseded.
+    messages: u32,
     /// Tool calls of a choice seen so far, those that were superseded included.
     calls: usize,
-    /// The calls before this one belong to a message that was begun anew: theirs are other lanes, with other guards.
+    /// How many of them were.
     superseded: usize,
 }
 
@@ -58,7 +61,7 @@ impl Lanes<'_> {
                 self.deltas.write(Lane::new(DeltaKind::Text, *choice, 0), text)
             }
             LlmChunk::Reasoning { choice, text } => {
-                self.deltas.write(Lane::new(DeltaKind::Reasoning, *choice, 0), text)
+                self.deltas.write(Lane::new(DeltaKind::Reasoning, *choice, self.messages), text)
             }
             LlmChunk::ToolArguments { choice, call, arguments, .. } => {
                 let lane = self.superseded.saturating_add(*call);
@@ -68,6 +71,7 @@ impl Lanes<'_> {
             }
             LlmChunk::Superseded => {
                 self.superseded = self.calls;
+                self.messages = self.messages.saturating_add(1);
                 Ok(())
             }
             LlmChunk::Usage(_) | LlmChunk::Finish { .. } | LlmChunk::Declined { .. } | LlmChunk::Turn(_) => {

@@ -5,6 +5,7 @@ mod fences;
 mod offline;
 mod resets;
 mod streams;
+mod superseded;
 mod tools;
 mod view;
 
