@@ -17,7 +17,7 @@ use crate::error::{MalformedReply, Remedy};
 use crate::request::ChatRequest;
 
 pub(crate) use kept::KeptBytes;
-pub(crate) use lenient::{Key, Maybe, filled, lenient_object, value};
+pub(crate) use lenient::{Key, filled, lenient_object};
 pub(crate) use raw::{Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text};
 pub(crate) use told::{read_error, told};
 pub(crate) use usage::RunningUsage;

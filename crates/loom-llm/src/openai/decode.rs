@@ -1,14 +1,21 @@
 //! From the dialect's JSON to chunks, without judging and without repair.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::calls::{Calls, Identity};
+use super::calls::{CallPart, Calls, Form};
+use super::content::take_content;
 use super::fault;
+use super::heard::Heard;
 use super::returned::{self, Returned};
-use super::wire::{Choice, Content, Delta, Envelope, FunctionDelta, Part, ToolDelta, TypedPart};
+use super::wire::{Choice, Delta, Envelope, FunctionDelta, ToolDelta, nested_usage, one, said, several};
 use crate::chunk::LlmChunk;
-use crate::dialect::{Chunks, Decode, Ended, Fault, RunningUsage, filled, parse, value};
-use crate::error::MalformedReply;
+use crate::dialect::{
+    Chunks, Decode, Ended, Fault, Field, NOT_THE_DIALECT, RunningUsage, count, document, filled, list, read,
+    text,
+};
 
 /// The data of the event that ends a stream.
 const END_MARK: &str = "[DONE]";
@@ -22,8 +29,8 @@ pub(super) struct ChatDecoder {
     calls: Calls,
     returned: Returned,
     usage: RunningUsage,
-    /// A delta has come: whole messages in the same stream repeat what the deltas said.
-    has_deltas: bool,
+    /// What deltas have said: whole messages in the same stream repeat it.
+    heard: Heard,
     /// Reasoning has come as text of its own: its blocks repeat it.
     has_plain_reasoning: bool,
     broken_off: bool,
@@ -37,7 +44,7 @@ impl Decode for ChatDecoder {
             self.ended = Ended::ByMark;
             return Ok(());
         }
-        if data.is_empty() || KEEP_ALIVE.contains(&name) {
+        if matches!(data, "" | "null") || KEEP_ALIVE.contains(&name) {
             return Ok(());
         }
         if name == "error" {
@@ -46,8 +53,8 @@ impl Decode for ChatDecoder {
         if data.starts_with('[') {
             return Err(fault::listed(data));
         }
-        let envelope = self.past_faults(parse(data)?, data, out)?;
-        self.take(envelope, false, out)
+        let envelope = self.past_faults(document(data)?, data, out)?;
+        self.take(&envelope, false, out)
     }
 
     fn whole(&mut self, body: &str, out: &mut Chunks) -> Result<(), Fault> {
@@ -55,11 +62,11 @@ impl Decode for ChatDecoder {
         if body.starts_with('[') {
             return Err(fault::listed(body));
         }
-        let envelope = self.past_faults(parse(body)?, body, out)?;
-        if envelope.choices.as_ref().is_none_or(Vec::is_empty) {
-            return Err(Fault::Malformed(MalformedReply::NotTheDialect));
+        let envelope = self.past_faults(document(body)?, body, out)?;
+        if several(envelope.choices)?.is_empty() {
+            return Err(NOT_THE_DIALECT);
         }
-        self.take(envelope, true, out)
+        self.take(&envelope, true, out)
     }
 
     fn finish(&mut self, out: &mut Chunks) -> Result<(), Fault> {
@@ -82,7 +89,7 @@ impl ChatDecoder {
             calls: Calls::default(),
             returned: Returned::default(),
             usage: RunningUsage::default(),
-            has_deltas: false,
+            heard: Heard::default(),
             has_plain_reasoning: false,
             broken_off: false,
             ended: Ended::NotYet,
@@ -90,43 +97,41 @@ impl ChatDecoder {
     }
 
     /// The event, unless it reports an error; what usage that one tells is kept.
-    fn past_faults(&mut self, envelope: Envelope, data: &str, out: &mut Chunks) -> Result<Envelope, Fault> {
-        match fault::reported(&envelope, data) {
-            None => Ok(envelope),
-            Some(fault) => {
-                let usage = value(envelope.usage).or_else(|| value(value(envelope.x_groq)?.usage));
-                usage.into_iter().for_each(|usage| self.usage.say(usage.said(), out));
-                Err(fault)
-            }
-        }
+    fn past_faults<'a>(
+        &mut self,
+        envelope: Envelope<'a>,
+        data: &str,
+        out: &mut Chunks,
+    ) -> Result<Envelope<'a>, Fault> {
+        let Some(fault) = fault::reported(&envelope, data)? else { return Ok(envelope) };
+        self.usage.say(nested_usage(envelope.x_groq)?, out);
+        self.usage.say(said(envelope.usage)?, out);
+        Err(fault)
     }
 
-    fn take(&mut self, envelope: Envelope, whole: bool, out: &mut Chunks) -> Result<(), Fault> {
-        let nested = value(envelope.x_groq).and_then(|holder| value(holder.usage));
-        if let Some(usage) = nested {
-            self.usage.say(usage.said(), out);
-        }
-        for (position, choice) in envelope.choices.unwrap_or_default().into_iter().enumerate() {
-            let Choice { index, delta, message, finish_reason, usage: own, error: _ } = choice;
-            let choice = value(index).unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
+    fn take(&mut self, envelope: &Envelope<'_>, whole: bool, out: &mut Chunks) -> Result<(), Fault> {
+        self.usage.say(nested_usage(envelope.x_groq)?, out);
+        for (position, choice) in several(envelope.choices)?.into_iter().enumerate() {
+            let choice: Choice<'_> = one(Some(choice))?.unwrap_or_default();
+            if let Some(fault) = fault::of_choice(&choice) {
+                self.usage.say(said(envelope.usage)?, out);
+                return Err(fault);
+            }
+            let position = || u32::try_from(position).unwrap_or(u32::MAX);
+            let number = count(choice.index).unwrap_or_else(position);
+            let form = if whole { Form::Whole } else { Form::Piece };
             // Perplexity sends both, in a stream with the text so far as the message, in a whole reply with an empty
-            // delta.
-            let (first, second) = if whole { (message, delta) } else { (delta, message) };
-            let is_message = whole || first.is_none();
-            if let Some(said) = first.or(second) {
-                self.take_said(choice, said, is_message, out)?;
-                self.has_deltas |= !is_message;
+            // delta. What only one of them says is heard from it.
+            let (first, second) =
+                if whole { (choice.message, choice.delta) } else { (choice.delta, choice.message) };
+            self.take_said(number, one(first)?, form, true, out)?;
+            self.take_said(number, one(second)?, form, false, out)?;
+            if let Some(reason) = text(choice.finish_reason)? {
+                self.take_finish(number, reason, out);
             }
-            if let Some(reason) = value(finish_reason) {
-                self.take_finish(choice, reason, out);
-            }
-            if let Some(usage) = value(own) {
-                self.usage.say(usage.said(), out);
-            }
+            self.usage.say(said(choice.usage)?, out);
         }
-        if let Some(usage) = value(envelope.usage) {
-            self.usage.say(usage.said(), out);
-        }
+        self.usage.say(said(envelope.usage)?, out);
         Ok(())
     }
 
@@ -140,104 +145,101 @@ impl ChatDecoder {
         out.push_back(LlmChunk::Finish { choice, reason });
     }
 
+    /// Takes what a delta or a message says; of one that repeats others, only what those have not said.
     fn take_said(
         &mut self,
         choice: u32,
-        mut said: Delta,
-        is_message: bool,
+        said: Option<Delta<'_>>,
+        form: Form,
+        is_first: bool,
         out: &mut Chunks,
     ) -> Result<(), Fault> {
-        let repeats = is_message && self.has_deltas;
-        if !repeats {
-            self.take_reasoning(choice, &mut said, out)?;
-            if let Some(content) = said.content.take() {
-                take_content(choice, content, false, out);
-            }
-            if let Some(text) = filled(value(said.refusal)) {
-                out.push_back(LlmChunk::Refusal { choice, text });
-            }
-        } else if self.calls.count(choice) > 0 {
-            return Ok(());
+        let Some(said) = said else { return Ok(()) };
+        let heard = if is_first { Heard::default() } else { self.heard };
+        let calls_known = !is_first && self.heard.calls(choice);
+        let before = out.len();
+        if !heard.reasoning(choice) {
+            self.take_reasoning(choice, &said, out)?;
         }
-        let parts = said.tool_calls.unwrap_or_default();
-        // Servers that send both forms mean one call by them.
-        let legacy = said.function_call.filter(|_| parts.is_empty());
-        for part in parts {
-            self.take_call(choice, part, false, out)?;
+        if !heard.text(choice) {
+            take_content(choice, said.content, out)?;
         }
-        if let Some(function) = legacy {
-            let part = ToolDelta { function: Some(function), ..ToolDelta::default() };
-            self.take_call(choice, part, true, out)?;
+        if !heard.refusal(choice) {
+            out.extend(filled(text(said.refusal)?).map(|text| LlmChunk::Refusal { choice, text }));
+        }
+        if !calls_known {
+            self.take_calls(choice, &said, form, out)?;
+        }
+        if is_first {
+            out.iter().skip(before).for_each(|chunk| self.heard.hear(chunk));
         }
         Ok(())
     }
 
-    fn take_reasoning(&mut self, choice: u32, said: &mut Delta, out: &mut Chunks) -> Result<(), Fault> {
-        let (content, plain) = (value(said.reasoning_content.take()), value(said.reasoning.take()));
-        let details = value(said.reasoning_details.take()).unwrap_or_default();
-        let shown = filled(content.clone()).or_else(|| filled(plain.clone()));
+    fn take_reasoning(&mut self, choice: u32, said: &Delta<'_>, out: &mut Chunks) -> Result<(), Fault> {
+        let (content, plain) = (text(said.reasoning_content)?, text(said.reasoning)?);
+        let details = list(said.reasoning_details)?;
+        let details = details.into_iter().map(read).collect::<Result<Vec<Value>, _>>()?;
+        if choice == 0 {
+            self.returned.reasoning(content.as_deref(), plain.as_deref());
+        }
+        let shown = filled(content).or_else(|| filled(plain));
         self.has_plain_reasoning |= shown.is_some();
         // Where more than one name is sent, they carry the same text.
         let shown = if self.has_plain_reasoning { shown } else { filled(Some(returned::readable(&details))) };
         if choice == 0 {
-            self.returned.reasoning(content.as_deref(), plain.as_deref(), details)?;
+            self.returned.details(details)?;
         }
         out.extend(shown.map(|text| LlmChunk::Reasoning { choice, text }));
+        Ok(())
+    }
+
+    fn take_calls(
+        &mut self,
+        choice: u32,
+        said: &Delta<'_>,
+        form: Form,
+        out: &mut Chunks,
+    ) -> Result<(), Fault> {
+        let parts = several(said.tool_calls)?;
+        self.calls.begin_list();
+        for part in &parts {
+            self.take_call(choice, one(Some(part))?.unwrap_or_default(), form, out)?;
+        }
+        // Servers that send both forms mean one call by them.
+        if parts.is_empty() {
+            let part = ToolDelta { function: said.function_call, ..ToolDelta::default() };
+            self.take_call(choice, part, Form::Legacy, out)?;
+        }
         Ok(())
     }
 
     fn take_call(
         &mut self,
         choice: u32,
-        part: ToolDelta,
-        legacy: bool,
+        part: ToolDelta<'_>,
+        form: Form,
         out: &mut Chunks,
     ) -> Result<(), Fault> {
-        let (index, id) = (value(part.index), filled(value(part.id)));
-        let FunctionDelta { name, arguments } = part.function.unwrap_or_default();
-        let arguments = arguments.map_or(Ok(String::new()), |arguments| verbatim(&arguments))?;
-        let identity = Identity { index, id, name: filled(value(name)), legacy };
-        let placed = self.calls.place(choice, identity)?;
-        if let Some(extra) = part.extra_content.filter(|extra| choice == 0 && !extra.is_null()) {
-            self.returned.extra(placed.position, extra)?;
+        let function: FunctionDelta<'_> = one(part.function)?.unwrap_or_default();
+        let (index, id, name) = (count(part.index), filled(text(part.id)?), filled(text(function.name)?));
+        let arguments = verbatim(function.arguments)?;
+        let part_of_call = CallPart { index, id, name, arguments: &arguments, form };
+        let Some(placed) = self.calls.place(choice, part_of_call)? else { return Ok(()) };
+        if let Some(extra) = part.extra_content.filter(|_| choice == 0) {
+            self.returned.extra(placed.position, read(extra)?)?;
         }
         let (call, id, name) = (placed.position, placed.id, placed.name);
-        out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments });
+        out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments: arguments.into_owned() });
         Ok(())
     }
 }
 
 /// The arguments' own bytes: what is in the text, or the text of the object.
-fn verbatim(arguments: &RawValue) -> Result<String, Fault> {
-    let text = arguments.get();
-    if text.starts_with('{') {
-        return Ok(text.to_owned());
-    }
-    serde_json::from_str(text).map_err(|_| Fault::Malformed(MalformedReply::NotTheDialect))
-}
-
-fn take_content(choice: u32, content: Content, thought: bool, out: &mut Chunks) {
-    match content {
-        Content::Text(text) if text.is_empty() => {}
-        Content::Text(text) if thought => out.push_back(LlmChunk::Reasoning { choice, text }),
-        Content::Text(text) => out.push_back(LlmChunk::Text { choice, text }),
-        Content::Parts(parts) => parts.into_iter().for_each(|part| match part {
-            Part::Bare(text) => take_content(choice, Content::Text(text), thought, out),
-            Part::Typed(part) => take_part(choice, part, thought, out),
-        }),
-    }
-}
-
-fn take_part(choice: u32, part: TypedPart, thought: bool, out: &mut Chunks) {
-    let kind = value(part.r#type).unwrap_or_default();
-    let thought = thought || kind == "thinking" || kind == "reasoning";
-    if let Some(thinking) = value(part.thinking) {
-        take_content(choice, thinking, true, out);
-    }
-    if let Some(text) = value(part.text) {
-        take_content(choice, Content::Text(text), thought, out);
-    }
-    if let Some(text) = filled(value(part.refusal)) {
-        out.push_back(LlmChunk::Refusal { choice, text });
+fn verbatim(arguments: Field<'_>) -> Result<Cow<'_, str>, Fault> {
+    match arguments.map(RawValue::get) {
+        None => Ok(Cow::Borrowed("")),
+        Some(object) if object.starts_with('{') => Ok(Cow::Borrowed(object)),
+        Some(text) => serde_json::from_str(text).map(Cow::Owned).map_err(|_| NOT_THE_DIALECT),
     }
 }

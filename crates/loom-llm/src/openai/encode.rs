@@ -16,12 +16,16 @@ pub(super) struct Spelling {
     pub(super) no_stream_options: bool,
 }
 
-/// Names that a request has fields for: in `extra` they would go past whatever judged those fields.
-pub(super) const OWN_NAMES: [&str; 10] = [
+/// Names that a request has fields for, and other names of the same: in `extra` they would go past whatever judged
+/// those fields.
+pub(super) const OWN_NAMES: [&str; 13] = [
+    "function_call",
+    "functions",
     "max_completion_tokens",
     "max_tokens",
     "messages",
     "model",
+    "models",
     "stop",
     "stream",
     "stream_options",

@@ -1,26 +1,25 @@
 //! Errors that come where a reply was expected, with status 200: the shapes differ, what they say does not.
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use super::wire::Envelope;
-use crate::dialect::{Fault, parse, read_error, told};
-use crate::error::{MalformedReply, Remedy};
+use super::wire::{Bare, Choice, Envelope, says_nothing};
+use crate::dialect::{Fault, Field, NOT_THE_DIALECT, document, list, object, parse, read_error, text};
+use crate::error::Remedy;
 
 /// Finish reasons by which a server says that it broke the reply off: what came is no whole reply.
 const BROKEN_OFF: [&str; 4] = ["error", "abort", "network_error", "insufficient_system_resource"];
 
 /// The error that the event is; none where it is a piece of a reply.
-pub(super) fn reported(envelope: &Envelope, data: &str) -> Option<Fault> {
-    let named = envelope.object.as_ref().and_then(Value::as_str);
-    if named == Some("error") || says(envelope.error.as_ref()) {
-        return Some(Fault::reported(data));
+pub(super) fn reported(envelope: &Envelope<'_>, data: &str) -> Result<Option<Fault>, Fault> {
+    if text(envelope.object)?.as_deref() == Some("error") || says(envelope.error) {
+        return Ok(Some(Fault::reported(data)));
     }
-    match &envelope.choices {
-        Some(choices) => {
-            choices.iter().find_map(|choice| choice.error.as_ref().filter(|error| says(Some(error)))).map(of)
-        }
-        None => serde_json::from_str(data).ok().and_then(|body: Value| bare(&body)),
-    }
+    if envelope.choices.is_none() { bare(data) } else { Ok(None) }
+}
+
+/// The error that a choice ends in; none where it is a piece of a reply.
+pub(super) fn of_choice(choice: &Choice<'_>) -> Option<Fault> {
+    choice.error.filter(|error| says(Some(error))).map(|error| Fault::reported(error.get()))
 }
 
 /// The error that an event called `error` is, whatever its data.
@@ -31,13 +30,16 @@ pub(super) fn named(data: &str) -> Fault {
 
 /// What a list is that came instead of an object: Gemini wraps its errors so.
 pub(super) fn listed(data: &str) -> Fault {
-    match parse::<Vec<Value>>(data) {
-        Err(fault) => fault,
-        Ok(list) => match list.first().filter(|first| says(first.get("error"))) {
-            Some(error) => of(error),
-            None => Fault::Malformed(MalformedReply::NotTheDialect),
-        },
+    match parse::<Vec<&RawValue>>(data).and_then(|list| first_error(&list)) {
+        Ok(Some(error)) | Err(error) => error,
+        Ok(None) => NOT_THE_DIALECT,
     }
+}
+
+fn first_error(list: &[&RawValue]) -> Result<Option<Fault>, Fault> {
+    let Some(first) = list.first() else { return Ok(None) };
+    let envelope: Envelope<'_> = object(Some(first))?.unwrap_or_default();
+    Ok(says(envelope.error).then(|| Fault::reported(first.get())))
 }
 
 /// The error of a reply that the server broke off.
@@ -51,23 +53,30 @@ pub(super) fn breaks_off(reason: &str) -> bool {
 }
 
 /// An error without a wrapper is told from an event about the reply by its words.
-fn bare(body: &Value) -> Option<Fault> {
-    let has = |name: &str| body.get(name).is_some_and(|field| !field.is_null());
-    let worded = body.get("message").is_some_and(Value::is_string);
-    let classed = ["code", "type", "status", "error_code", "error_type"].iter().any(|name| has(name));
-    if (worded && classed) || has("detail") || has("error_message") {
-        return Some(of(body));
+fn bare(data: &str) -> Result<Option<Fault>, Fault> {
+    let body: Bare<'_> = document(data)?;
+    let is_worded = body.message.is_some_and(|message| message.get().starts_with('"'));
+    let is_classed = says(body.error_code)
+        || says(body.error_type)
+        || body.code.is_some_and(|code| is_class(code, ""))
+        || [body.kind, body.status].into_iter().flatten().any(|class| is_class(class, "error"));
+    if (is_worded && is_classed) || says(body.detail) || says(body.error_message) {
+        return Ok(Some(Fault::reported(data)));
     }
-    body.get("errors").and_then(|errors| errors.get(0)).map(of)
+    Ok(list(body.errors)?.first().map(|error| Fault::reported(error.get())))
 }
 
-fn of(error: &Value) -> Fault {
-    let told = told(error);
-    Fault::Reported { remedy: told.remedy.unwrap_or(Remedy::Retry), message: told.message }
+/// Whether the class is one of errors, as events of other kinds have one too: a status of errors, or text that holds the
+/// word.
+fn is_class(class: &RawValue, word: &str) -> bool {
+    let text = class.get().trim_matches('"');
+    match text.parse::<i64>() {
+        Ok(number) => !(0..400).contains(&number),
+        Err(_) => !says_nothing(class) && text.to_ascii_lowercase().contains(word),
+    }
 }
 
 /// Some servers send the field with every event, empty where there is no error.
-fn says(error: Option<&Value>) -> bool {
-    !matches!(error, None | Some(Value::Null | Value::Bool(false)))
-        && error.and_then(Value::as_str) != Some("")
+fn says(field: Field<'_>) -> bool {
+    field.is_some_and(|field| !says_nothing(field))
 }

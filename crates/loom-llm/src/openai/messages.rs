@@ -125,10 +125,11 @@ fn assistant<'a>(
     let calls = calls.iter().map(Fenced::expose_tainted).enumerate().map(|(position, call)| {
         let arguments =
             if call.arguments.trim_ascii().is_empty() { NO_ARGUMENTS } else { call.arguments.as_str() };
+        let name = call.name.as_deref().filter(|name| !name.is_empty()).ok_or(Unsendable)?;
         Ok(WireCall {
             id: ids.called(call.id.as_deref()),
             r#type: "function",
-            function: WireFunction { name: call.name.as_deref().ok_or(Unsendable)?, arguments },
+            function: WireFunction { name, arguments },
             extra_content: extras.and_then(|extras| extras.get(position)?.get(EXTRA)),
         })
     });
@@ -145,12 +146,13 @@ fn assistant<'a>(
     })
 }
 
-/// The ids of the calls that wait for their results. The dialect cannot do without: a call that came without one is
-/// given one, of nine letters and digits, as Mistral asks for.
+/// The ids of the calls that wait for their results. The dialect cannot do without: a call that came without one, or
+/// with that of another call of its turn, is given one, of nine letters and digits, as Mistral asks for.
 #[derive(Default)]
 struct Ids<'a> {
     given: u32,
-    waiting: VecDeque<Cow<'a, str>>,
+    /// Of each call that waits: the id that it came with, and that which is sent.
+    waiting: VecDeque<(&'a str, Cow<'a, str>)>,
 }
 
 impl<'a> Ids<'a> {
@@ -159,23 +161,22 @@ impl<'a> Ids<'a> {
     }
 
     fn called(&mut self, id: Option<&'a str>) -> Cow<'a, str> {
-        let id = match id.filter(|id| !id.is_empty()) {
-            Some(id) => Cow::Borrowed(id),
-            None => {
-                self.given = self.given.saturating_add(1);
-                format!("call{:05}", self.given).into()
-            }
+        let own = id.unwrap_or_default();
+        let is_free = !own.is_empty() && self.waiting.iter().all(|(_, sent)| sent != own);
+        let sent = if is_free {
+            Cow::Borrowed(own)
+        } else {
+            self.given = self.given.saturating_add(1);
+            format!("call{:05}", self.given).into()
         };
-        self.waiting.push_back(id.clone());
-        id
+        self.waiting.push_back((own, sent.clone()));
+        sent
     }
 
-    /// The id that a result names, else that of the first call without a result.
-    fn answered(&mut self, id: &'a str) -> Result<Cow<'a, str>, Unsendable> {
-        if id.is_empty() {
-            return self.waiting.pop_front().ok_or(Unsendable);
-        }
-        self.waiting.retain(|waiting| waiting != id);
-        Ok(Cow::Borrowed(id))
+    /// The id that answers the call which a result names, else the first call without a result.
+    fn answered(&mut self, id: &str) -> Result<Cow<'a, str>, Unsendable> {
+        let names = |(own, _): &(&str, _)| id.is_empty() || *own == id;
+        let at = self.waiting.iter().position(names).ok_or(Unsendable)?;
+        self.waiting.remove(at).map(|(_, sent)| sent).ok_or(Unsendable)
     }
 }

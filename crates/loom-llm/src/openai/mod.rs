@@ -40,9 +40,12 @@
 //! ```
 
 mod calls;
+mod content;
 mod decode;
 mod encode;
+mod extent;
 mod fault;
+mod heard;
 mod messages;
 mod returned;
 #[cfg(test)]

@@ -30,19 +30,14 @@ pub(super) struct Returned {
 impl Returned {
     /// Takes the reasoning of one piece. An empty `reasoning_content` counts, as DeepSeek asks for the field wherever
     /// it has sent it.
-    pub(super) fn reasoning(
-        &mut self,
-        content: Option<&str>,
-        plain: Option<&str>,
-        details: Vec<Value>,
-    ) -> Result<(), Fault> {
+    pub(super) fn reasoning(&mut self, content: Option<&str>, plain: Option<&str>) {
         append(&mut self.content, content);
         append(&mut self.plain, plain.filter(|text| !text.is_empty()));
-        for piece in details {
-            self.kept.keep_value(&piece)?;
-            self.detail(piece);
-        }
-        Ok(())
+    }
+
+    /// Takes the reasoning blocks of one piece.
+    pub(super) fn details(&mut self, details: Vec<Value>) -> Result<(), Fault> {
+        details.into_iter().try_for_each(|piece| self.detail(piece))
     }
 
     /// Takes what belongs to the call at that position.
@@ -77,19 +72,28 @@ impl Returned {
         (calls > 0 && !fields.is_empty()).then(|| ProviderTurn::new(DIALECT, fields.into()))
     }
 
-    /// A piece of a block continues the block of its index and type: a signature that was torn off its text is refused.
-    fn detail(&mut self, piece: Value) {
+    /// A piece of a block continues the block of its index and type, unless both have ids and these differ: a signature
+    /// that was torn off its text is refused.
+    fn detail(&mut self, piece: Value) -> Result<(), Fault> {
         let key = |value: &Value| Some((value.get("index")?.clone(), value.get("type").cloned()));
+        let id = |value: &Value| value.get("id").filter(|id| !id.is_null()).cloned();
+        let differ = |block: &Value| id(block).zip(id(&piece)).is_some_and(|(own, other)| own != other);
         let block = key(&piece).and_then(|wanted| {
             let mut open = self.details.iter_mut().rev().take(OPEN_DETAILS_MAX);
-            open.find(|block| key(block).as_ref() == Some(&wanted))
+            open.find(|block| key(block).as_ref() == Some(&wanted) && !differ(block))
         });
         match (block, piece) {
             (Some(Value::Object(block)), Value::Object(piece)) => {
-                piece.into_iter().for_each(|(name, value)| merge(block, name, value));
+                for (name, value) in piece {
+                    merge(block, name, value, &mut self.kept)?;
+                }
             }
-            (_, piece) => self.details.push(piece),
+            (_, piece) => {
+                self.kept.keep_value(&piece)?;
+                self.details.push(piece);
+            }
         }
+        Ok(())
     }
 }
 
@@ -108,13 +112,22 @@ fn append(whole: &mut Option<String>, piece: Option<&str>) {
     }
 }
 
-fn merge(block: &mut Map<String, Value>, name: String, value: Value) {
+/// What text adds to text is bounded with the body; anything else is new to the block.
+fn merge(
+    block: &mut Map<String, Value>,
+    name: String,
+    value: Value,
+    kept: &mut KeptBytes,
+) -> Result<(), Fault> {
     let grows = matches!(name.as_str(), "text" | "summary" | "data");
     match (block.get_mut(&name), value) {
         (Some(Value::String(whole)), Value::String(piece)) if grows => whole.push_str(&piece),
         (Some(_), Value::Null) => {}
+        (Some(own), value) if *own == value => {}
         (_, value) => {
+            kept.keep_value(&value)?;
             block.insert(name, value);
         }
     }
+    Ok(())
 }

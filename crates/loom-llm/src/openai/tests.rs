@@ -42,6 +42,7 @@ fn a_request_is_written_in_the_dialect_with_fenced_content_bare() {
             Message::system("be brief"),
             Message::user("hi"),
             Message::assistant(said("earlier")),
+            asked("", vec![call(Some("call_1"), Some("f"), "{}")], None),
             Message::tool_error(Fenced::trusted("call_1".to_owned()), said("it broke")),
         ],
     )
@@ -63,6 +64,8 @@ fn a_request_is_written_in_the_dialect_with_fenced_content_bare() {
                 {"role": "system", "content": "be brief"},
                 {"role": "user", "content": "hi"},
                 {"role": "assistant", "content": "earlier"},
+                {"role": "assistant", "content": null, "tool_calls": [
+                    {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
                 {"role": "tool", "content": "it broke", "tool_call_id": "call_1"},
             ],
             "max_tokens": 512,
@@ -166,11 +169,33 @@ fn calls_without_an_id_are_answered_in_their_order() {
     assert_eq!(answered, ["own", "call00001", "call00002", "own", "call00003", "call00004"]);
 }
 
+/// Complaint 5: servers that number the calls of each reply anew, or give all the same id, are answered call by call.
+#[test]
+fn calls_of_one_turn_with_one_id_are_told_apart() {
+    let result = |text: &str| Message::tool(Fenced::trusted("0".to_owned()), said(text));
+    let calls = || vec![call(Some("0"), Some("f"), ""), call(Some("0"), Some("g"), "")];
+    let turn = || vec![asked("", calls(), None), result("of f"), result("of g")];
+    let sent = messages([turn(), turn()].concat());
+    for (at, second) in [(0, "call00001"), (3, "call00002")] {
+        let ids = [0, 1].map(|call| sent[at]["tool_calls"][call]["id"].as_str().unwrap());
+        let answered = [1, 2].map(|result| sent[at + result]["tool_call_id"].as_str().unwrap());
+        assert_eq!((ids, answered), (["0", second], ["0", second]));
+        assert_eq!((&sent[at + 1]["content"], &sent[at + 2]["content"]), (&json!("of f"), &json!("of g")));
+    }
+}
+
 #[test]
 fn what_the_dialect_cannot_say_is_not_sent() {
-    let nameless = asked("", vec![call(Some("c"), None, "")], None);
-    let stray = Message::tool(Fenced::trusted(String::new()), said("42"));
-    for messages in [vec![nameless], vec![stray]] {
+    let asked = |name| asked("", vec![call(Some("c"), name, "")], None);
+    let result = |id: &str| Message::tool(Fenced::trusted(id.to_owned()), said("42"));
+    for messages in [
+        vec![asked(None)],
+        vec![asked(Some(""))],
+        vec![result("")],
+        vec![asked(Some("f")), result("other")],
+        vec![asked(Some("f")), result("c"), result("c")],
+        vec![asked(Some("f")), Message::assistant(said("so")), result("c")],
+    ] {
         assert!(body(&ChatRequest::of(messages), true, Spelling::default()).is_err());
     }
 }
@@ -186,7 +211,7 @@ fn extra_fields_stand_at_the_top_and_replace_none() {
     for name in super::encode::OWN_NAMES {
         assert!(body(&with(name), true, Spelling::default()).is_err(), "{name}");
     }
-    for free in ["reasoning_effort", "response_format", "functions"] {
+    for free in ["reasoning_effort", "response_format", "parallel_tool_calls"] {
         assert_eq!(sent(&with(free))[free], json!({"type": "json_object"}));
     }
     let formed = with("response_format").with_response_format(ResponseFormat::json_schema("n", json!({})));

@@ -1,104 +1,123 @@
-//! The dialect's reply as providers really send it: every field optional, unknown ones ignored.
+//! The dialect's reply as providers really send it: every field optional, and read only where it is needed.
 
 use loom_effect_runtime::Usage;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Maybe, value};
+use crate::dialect::{Fault, Field, NOT_THE_DIALECT, count, lenient_object, list, object, read};
 
-/// One event of a stream, or the whole body of a reply in one piece.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Envelope {
-    pub(super) choices: Option<Vec<Choice>>,
-    pub(super) usage: Maybe<WireUsage>,
-    pub(super) x_groq: Maybe<UsageHolder>,
-    pub(super) error: Option<Value>,
-    pub(super) object: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Choice {
-    pub(super) index: Maybe<u32>,
-    pub(super) delta: Option<Delta>,
-    pub(super) message: Option<Delta>,
-    pub(super) finish_reason: Maybe<String>,
-    pub(super) usage: Maybe<WireUsage>,
-    pub(super) error: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct Delta {
-    pub(super) content: Option<Content>,
-    pub(super) reasoning_content: Maybe<String>,
-    pub(super) reasoning: Maybe<String>,
-    pub(super) reasoning_details: Maybe<Vec<Value>>,
-    pub(super) refusal: Maybe<String>,
-    pub(super) tool_calls: Option<Vec<ToolDelta>>,
-    pub(super) function_call: Option<FunctionDelta>,
-}
-
-/// Content is text, or a list of parts of which some are reasoning (Mistral's reasoning models).
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum Part {
-    Bare(String),
-    Typed(TypedPart),
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct TypedPart {
-    pub(super) r#type: Maybe<String>,
-    pub(super) text: Maybe<String>,
-    pub(super) thinking: Maybe<Content>,
-    pub(super) refusal: Maybe<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct ToolDelta {
-    pub(super) index: Maybe<u64>,
-    pub(super) id: Maybe<String>,
-    pub(super) function: Option<FunctionDelta>,
-    /// What Gemini wants back with the call, such as its thought signature.
-    pub(super) extra_content: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct FunctionDelta {
-    pub(super) name: Maybe<String>,
-    /// Text, or an object where the server does not keep to the dialect: kept raw, as arguments are never rewritten.
-    pub(super) arguments: Option<Box<RawValue>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct UsageHolder {
-    pub(super) usage: Maybe<WireUsage>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct WireUsage {
-    prompt_tokens: Maybe<u64>,
-    completion_tokens: Maybe<u64>,
-}
-
-impl WireUsage {
-    /// What it says.
-    pub(super) fn said(self) -> Usage {
-        Usage { input_tokens: value(self.prompt_tokens), output_tokens: value(self.completion_tokens) }
+lenient_object! {
+    /// One event of a stream, or the whole body of a reply in one piece.
+    pub(super) struct Envelope<'a> {
+        pub(super) choices ("choices"): &'a RawValue,
+        pub(super) usage ("usage"): &'a RawValue,
+        pub(super) x_groq ("x_groq"): &'a RawValue,
+        pub(super) error ("error"): &'a RawValue,
+        pub(super) object ("object"): &'a RawValue,
     }
+
+    pub(super) struct Choice<'a> {
+        pub(super) index ("index"): &'a RawValue,
+        pub(super) delta ("delta"): &'a RawValue,
+        pub(super) message ("message"): &'a RawValue,
+        pub(super) finish_reason ("finish_reason"): &'a RawValue,
+        pub(super) usage ("usage"): &'a RawValue,
+        pub(super) error ("error"): &'a RawValue,
+    }
+
+    /// A piece of a message, or a whole one.
+    pub(super) struct Delta<'a> {
+        pub(super) content ("content"): &'a RawValue,
+        pub(super) reasoning_content ("reasoning_content"): &'a RawValue,
+        pub(super) reasoning ("reasoning"): &'a RawValue,
+        pub(super) reasoning_details ("reasoning_details"): &'a RawValue,
+        pub(super) refusal ("refusal"): &'a RawValue,
+        pub(super) tool_calls ("tool_calls"): &'a RawValue,
+        pub(super) function_call ("function_call"): &'a RawValue,
+    }
+
+    /// A part of content, of which some are reasoning (Mistral's reasoning models).
+    pub(super) struct Part<'a> {
+        pub(super) kind ("type"): &'a RawValue,
+        pub(super) text ("text"): &'a RawValue,
+        pub(super) thinking ("thinking"): &'a RawValue,
+        pub(super) summary ("summary"): &'a RawValue,
+        pub(super) content ("content"): &'a RawValue,
+        pub(super) refusal ("refusal"): &'a RawValue,
+    }
+
+    pub(super) struct ToolDelta<'a> {
+        pub(super) index ("index"): &'a RawValue,
+        pub(super) id ("id"): &'a RawValue,
+        pub(super) function ("function"): &'a RawValue,
+        /// What Gemini wants back with the call, such as its thought signature.
+        pub(super) extra_content ("extra_content"): &'a RawValue,
+    }
+
+    pub(super) struct FunctionDelta<'a> {
+        pub(super) name ("name"): &'a RawValue,
+        /// Text, or an object where the server does not keep to the dialect.
+        pub(super) arguments ("arguments"): &'a RawValue,
+    }
+
+    /// What an error without a wrapper may consist of.
+    pub(super) struct Bare<'a> {
+        pub(super) message ("message"): &'a RawValue,
+        pub(super) code ("code"): &'a RawValue,
+        pub(super) kind ("type"): &'a RawValue,
+        pub(super) status ("status"): &'a RawValue,
+        pub(super) error_code ("error_code"): &'a RawValue,
+        pub(super) error_type ("error_type"): &'a RawValue,
+        pub(super) error_message ("error_message"): &'a RawValue,
+        pub(super) detail ("detail"): &'a RawValue,
+        pub(super) errors ("errors"): &'a RawValue,
+    }
+
+    struct UsageHolder<'a> {
+        usage ("usage"): &'a RawValue,
+    }
+
+    struct WireUsage<'a> {
+        prompt_tokens ("prompt_tokens"): &'a RawValue,
+        completion_tokens ("completion_tokens"): &'a RawValue,
+    }
+}
+
+/// The object in the field. Nothing of another type (`[]`, `""`, `false`) is an absent one; something is a fault, as it
+/// would be lost in silence.
+pub(super) fn one<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
+    match field.filter(|raw| !says_nothing(raw)) {
+        Some(raw) if raw.get().starts_with('{') => read(raw).map(Some),
+        Some(_) => Err(NOT_THE_DIALECT),
+        None => Ok(None),
+    }
+}
+
+/// The elements of the list in the field; an object in its place is a list of one.
+pub(super) fn several<'a>(field: Field<'a>) -> Result<Vec<&'a RawValue>, Fault> {
+    match field.filter(|raw| !says_nothing(raw)) {
+        Some(raw) if raw.get().starts_with('[') => list(Some(raw)),
+        Some(raw) if raw.get().starts_with('{') => Ok(vec![raw]),
+        Some(_) => Err(NOT_THE_DIALECT),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Whether it is an empty value of its type.
+pub(super) fn says_nothing(raw: &RawValue) -> bool {
+    let raw = raw.get();
+    let inside = |open, close| raw.strip_prefix(open).and_then(|raw: &str| raw.strip_suffix(close));
+    matches!(raw, "null" | "false" | "0" | "\"\"")
+        || inside('[', ']').or_else(|| inside('{', '}')).is_some_and(|inner| inner.trim().is_empty())
+}
+
+/// What the usage in the field says (spec row D3: absent where unknown).
+pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
+    let usage: WireUsage<'_> = object(usage)?.unwrap_or_default();
+    Ok(Usage { input_tokens: count(usage.prompt_tokens), output_tokens: count(usage.completion_tokens) })
+}
+
+/// The usage that Groq puts a level deeper.
+pub(super) fn nested_usage(holder: Field<'_>) -> Result<Usage, Fault> {
+    said(object::<UsageHolder<'_>>(holder)?.unwrap_or_default().usage)
 }

@@ -106,15 +106,93 @@ fn calls_that_share_an_index_are_told_apart() {
     assert_eq!(calls(&by_name), [("", "f", "{}"), ("", "g", "{}")]);
 }
 
-/// Complaint 7: calls of one tool without id, and with one index for both, cannot be told apart; what they become is
-/// not JSON, so that no tool runs with arguments that the model did not write.
+/// Complaint 7: calls of one tool that share an index and have no id are told apart by the list that they stand in, and
+/// across events by the end of the arguments before.
 #[test]
-fn calls_that_cannot_be_told_apart_are_never_another_valid_call() {
-    let whole =
-        |n: u64| tool(json!({"index": 0, "function": {"name": "f", "arguments": format!("{{\"n\":{n}}}")}}));
-    let reply = reply(&[whole(1), whole(2), end()]);
-    assert_eq!(calls(&reply), [("", "f", "{\"n\":1}{\"n\":2}")]);
+fn calls_of_one_tool_without_any_key_are_told_apart() {
+    let part =
+        |arguments: &str| json!({"index": 0, "id": "", "function": {"name": "f", "arguments": arguments}});
+    let listed =
+        |arguments: [&str; 2]| vec![delta(json!({"tool_calls": arguments.map(part)})), finish("tool_calls")];
+    let each = ["{\"n\":", "\"}\\\"\"", "}", " ", "{\"n\":2}", "\n"].map(|arguments| tool(part(arguments)));
+    for (events, expected) in [
+        (listed(["{\"n\":1}", "{\"n\":2}"]), ["{\"n\":1}", "{\"n\":2}"]),
+        (listed(["", ""]), ["", ""]),
+        ([each.to_vec(), vec![end()]].concat(), ["{\"n\":\"}\\\"\"} ", "{\"n\":2}\n"]),
+    ] {
+        assert_eq!(calls(&reply(&events)), expected.map(|arguments| ("", "f", arguments)), "{events:?}");
+    }
+    let without_an_id = tool(json!({"index": 0, "function": {"name": "f", "arguments": "{}"}}));
+    let reply = reply(&[tool(part("{")), tool(part("}")), without_an_id.clone(), without_an_id, end()]);
+    assert_eq!(calls(&reply), [("", "f", "{}"); 3]);
+}
+
+/// Complaint 7: a call that is told twice under one id does not become two, nor one with arguments that it never had.
+#[test]
+fn a_call_that_is_told_twice_under_its_id_is_never_another_valid_call() {
+    let whole = tool(json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"n\":1}"}}));
+    let reply = reply(&[whole.clone(), whole, end()]);
+    assert_eq!(calls(&reply), [("a", "f", "{\"n\":1}{\"n\":1}")]);
     assert!(reply.tool_calls[0].read_arguments().is_err());
+}
+
+/// Complaint 7: another tool is another call, whatever key the two share.
+#[test]
+fn a_part_that_names_another_tool_opens_a_call() {
+    let part = |key: Value, name: &str| {
+        let mut part = json!({"function": {"name": name, "arguments": "{}"}});
+        part.as_object_mut().unwrap().append(&mut key.as_object().unwrap().clone());
+        tool(part)
+    };
+    for key in [json!({"id": "0"}), json!({"index": 0, "id": "null"}), json!({"index": 0}), json!({})] {
+        let reply = reply(&[part(key.clone(), "f"), part(key.clone(), "g"), end()]);
+        let named: Vec<_> = calls(&reply).iter().map(|call| (call.1, call.2)).collect();
+        assert_eq!(named, [("f", "{}"), ("g", "{}")], "{key}");
+    }
+}
+
+/// Complaint 7: in a reply in one piece each element of the list is a call, whatever keys it has.
+#[test]
+fn each_element_of_a_whole_reply_is_a_call() {
+    for key in [
+        json!({"id": "null"}),
+        json!({"id": "0", "index": 0}),
+        json!({"index": 0}),
+        json!({"id": ""}),
+        json!({}),
+    ] {
+        let mut call = json!({"type": "function", "function": {"name": "f", "arguments": "{}"}});
+        call.as_object_mut().unwrap().append(&mut key.as_object().unwrap().clone());
+        let message = json!({"content": null, "tool_calls": [call, call, call]});
+        let body = json!({"choices": [{"message": message, "finish_reason": "tool_calls"}]});
+        let (chunks, error) = decoded([body.to_string().as_bytes()]);
+        assert!(error.is_none());
+        let reply = fold(chunks);
+        assert_eq!(reply.tool_calls.len(), 3, "{key}");
+        assert!(calls(&reply).iter().all(|call| (call.1, call.2) == ("f", "{}")), "{key}");
+    }
+}
+
+/// Complaint 5: a list that holds nothing, in any form, calls no tool, and one call may stand without its list.
+#[test]
+fn a_part_that_says_nothing_opens_no_call() {
+    for nothing in [
+        json!({"function_call": {}}),
+        json!({"function_call": ""}),
+        json!({"function_call": {"name": "", "arguments": ""}}),
+        json!({"tool_calls": [{}]}),
+        json!({"tool_calls": [null]}),
+        json!({"tool_calls": {}}),
+        json!({"tool_calls": ""}),
+        json!({"tool_calls": false}),
+        json!({"tool_calls": [{"index": 0, "id": "", "function": {"name": null, "arguments": ""}}]}),
+    ] {
+        let reply = reply(&[delta(nothing.clone()), super::text("a"), end()]);
+        assert_eq!((calls(&reply), reply.text.as_str()), (vec![], "a"), "{nothing}");
+    }
+    let call = json!({"id": "a", "function": {"name": "f", "arguments": "{}"}});
+    let reply = reply(&[delta(json!({"tool_calls": call})), end()]);
+    assert_eq!(calls(&reply), [("a", "f", "{}")]);
 }
 
 /// Complaint 6: an id that changes from part to part, without naming a tool again, changes no call; who listens to the
@@ -203,7 +281,8 @@ fn arguments_of_another_type_are_malformed_and_absent_ones_are_empty() {
 
 #[test]
 fn tool_calls_beyond_the_bound_are_malformed() {
-    let open: Vec<_> = (0..=TOOL_CALLS_MAX).map(|index| tool(json!({"index": index}))).collect();
+    let open: Vec<_> =
+        (0..=TOOL_CALLS_MAX).map(|index| tool(json!({"index": index, "function": {"name": "f"}}))).collect();
     let (chunks, error) = decoded_events(&open);
     assert_eq!(chunks.len(), TOOL_CALLS_MAX);
     assert!(matches!(error, Some(DecodeError::Malformed(MalformedReply::TooManyToolCalls))));

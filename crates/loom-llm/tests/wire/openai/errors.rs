@@ -39,6 +39,9 @@ fn an_error_in_a_stream_is_typed_and_its_words_stay_tainted() {
         (of(json!({"object": "error", "message": CANARY, "code": 503})), Remedy::Retry),
         (of(json!({"message": CANARY, "code": 401})), Remedy::GiveUp),
         (of(json!({"message": CANARY, "type": "invalid_request_error"})), Remedy::FixRequest),
+        (of(json!({"message": CANARY, "code": "context_length_exceeded"})), Remedy::FixRequest),
+        (of(json!({"message": CANARY, "status": 404})), Remedy::FixRequest),
+        (of(json!({"message": CANARY, "status": "error"})), Remedy::Retry),
         (of(json!({"detail": CANARY})), Remedy::Retry),
         (of(json!({"success": false, "errors": [{"code": 400, "message": CANARY}]})), Remedy::FixRequest),
         (
@@ -106,6 +109,13 @@ fn an_event_about_the_reply_is_no_error() {
         json!({"choices": [], "message": "x", "code": 400}),
         json!({"code": 200}),
         json!({"error": null, "errors": []}),
+        json!({"error": {}}),
+        json!({"error": []}),
+        json!({"error": 0}),
+        json!({"error": "", "detail": ""}),
+        json!({"message": "working", "type": "progress"}),
+        json!({"message": "working", "status": "running", "code": 0}),
+        json!({"message": "ok", "code": "200"}),
         json!({"choices": [], "cost": "0"}),
     ] {
         let all = stream(&[text("a"), about.clone(), end()]);

@@ -84,6 +84,20 @@ fn reasoning_blocks_in_pieces_go_back_whole() {
     assert_eq!(reply.reasoning, "Let me.ABno index.", "and are shown where there is nothing else to show");
 }
 
+/// Complaint 9: blocks that share an index and a type but not their id stay apart, as each has a signature of its own.
+#[test]
+fn reasoning_blocks_of_different_ids_are_not_joined() {
+    let block = |id: &str, text: &str| json!({"type": "reasoning.text", "index": 0, "id": id, "text": text});
+    let piece = |block: Value| delta(json!({"reasoning_details": [block]}));
+    let signed = json!({"type": "reasoning.text", "index": 0, "signature": "sig"});
+    let blocks = [block("a", "one"), block("b", "two"), signed, block("a", "!")];
+    let mut events: Vec<_> = blocks.into_iter().map(piece).collect();
+    events.extend([call(), end()]);
+    let mut second = block("b", "two");
+    second["signature"] = json!("sig");
+    assert_eq!(turn(&reply(&events)), Some(json!({"reasoning_details": [block("a", "one!"), second]})));
+}
+
 /// D20: reasoning that comes both as text and as blocks is shown once.
 #[test]
 fn blocks_beside_plain_reasoning_are_not_shown_again() {

@@ -59,6 +59,19 @@ fn usage_with_every_piece_is_the_last() {
     assert_eq!((reply.text.as_str(), reply.usage), ("aaa", Some(Usage::new(7, 3))));
 }
 
+/// Complaint 3: a 0 in a later event takes back nothing that was counted, and each figure is kept for itself.
+#[test]
+fn a_figure_that_was_counted_is_not_taken_back() {
+    for later in
+        [tokens(0, 0), json!({"prompt_tokens": 0}), json!({"completion_tokens": null, "prompt_tokens": 7})]
+    {
+        let reply = reply(&[text("a"), json!({"usage": tokens(7, 9)}), json!({"usage": later}), end()]);
+        assert_eq!(reply.usage, Some(Usage::new(7, 9)), "{later}");
+    }
+    let counted = reply(&[json!({"usage": tokens(0, 0)}), json!({"usage": tokens(7, 9)}), end()]);
+    assert_eq!(counted.usage, Some(Usage::new(7, 9)));
+}
+
 /// Complaint 10, usage is lost when the reply fails: it comes out before the error, even where both are one event, and
 /// the text of that event does not.
 #[test]
