@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use loom_effect_runtime::{
     AbortError, CallError, CancelKind, DecideScopeClosedError, ErrorName, ExecutionCancelledError,
-    FailureChannel, Refusal, TypedFailure, Usage, Violation,
+    FailureChannel, Refusal, RetryAdvice, TypedFailure, Usage, Violation,
 };
 
 use crate::engine::fits;
@@ -13,6 +14,11 @@ use crate::record::{self, EffectDenied, FailureRecord, SeverRecord, UsageRecord}
 
 /// A guard severed the stream, where the name alone could be a refusal's.
 const SEVERED: &str = "severed";
+
+/// What a failure says about trying again.
+const AFTER: &str = "after";
+const RETRY: &str = "retry";
+const NEVER: &str = "never";
 
 /// What a journal keeps of a failure. `told` is how the execution was cancelled: an abort is its consequence then,
 /// whatever error the canceller gave.
@@ -38,11 +44,41 @@ pub(crate) fn record(error: &CallError, told: Option<CancelKind>) -> FailureReco
         }
         record.sever = Some(sever);
     }
+    // Refusals say it by themselves.
+    if let Some(advice) = error.retry_advice().filter(|_| !error.is_refusal()) {
+        let (text, delay) = advice_text(advice);
+        (record.advice, record.retry_after_ns) = (Some(text.to_owned()), delay);
+    }
     record
 }
 
-/// The failure that was recorded: the same name, rule, place, channel and payload; a denial with grant and chain.
+/// The failure that was recorded: the same name, rule, place, channel, payload and advice on trying again, which the
+/// flow may decide by; a denial with grant and chain.
 pub(crate) fn read(record: &FailureRecord, denial: Option<&EffectDenied>) -> CallError {
+    let error = unadvised(record, denial);
+    match advice(record) {
+        Some(advice) => error.with_advice(advice),
+        None => error,
+    }
+}
+
+fn advice_text(advice: RetryAdvice) -> (&'static str, Option<u64>) {
+    match advice {
+        RetryAdvice::After(delay) => (AFTER, Some(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX))),
+        RetryAdvice::Retry => (RETRY, None),
+        _ => (NEVER, None),
+    }
+}
+
+fn advice(record: &FailureRecord) -> Option<RetryAdvice> {
+    match record.advice.as_deref()? {
+        AFTER => record.retry_after_ns.map(Duration::from_nanos).map(RetryAdvice::After),
+        RETRY => Some(RetryAdvice::Retry),
+        _ => Some(RetryAdvice::Never),
+    }
+}
+
+fn unadvised(record: &FailureRecord, denial: Option<&EffectDenied>) -> CallError {
     let name = ErrorName::from_text(&record.name).unwrap_or(ErrorName::EffectFailed);
     if let (Some(channel), Some(payload)) = (&record.channel, &record.payload) {
         return TypedFailure::new(FailureChannel::new(channel.clone()), payload.clone()).into();

@@ -6,8 +6,9 @@ mod script;
 mod stage;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use loom_effect_runtime::{CallError, ErrorName};
+use loom_effect_runtime::{CallError, ErrorName, RetryAdvice};
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::store::{EventStore, ExecutionStatus};
 use loom_workflow::{Ctx, Flow, Nondeterminism, Replayed, Workflow, WorkflowError, flow};
@@ -40,6 +41,33 @@ async fn replay_serves_everything_and_calls_nothing() {
     assert_eq!(journal(&store, "a").await, before);
     assert_eq!(store.head(&id("a")).await.unwrap().unwrap().epoch, 1);
     assert_eq!(workflow.replay(&id("b")).await.unwrap_err().name(), ErrorName::Store);
+}
+
+/// T15: a flow that decides by what a failure says about trying again reads the same on replay.
+#[tokio::test]
+async fn the_advice_of_a_failure_is_replayed() {
+    let delay = Duration::from_nanos(90_000_000_001);
+    for advice in [None, Some(RetryAdvice::After(delay)), Some(RetryAdvice::Retry), Some(RetryAdvice::Never)]
+    {
+        let store = MemoryStore::new();
+        let busy = Act::new("busy", move |_, _| {
+            let error = CallError::named(ErrorName::Provider, "busy");
+            let error = advice.map_or(error.clone(), |advice| error.with_advice(advice));
+            Box::pin(async move { Err(error) })
+        });
+        let run = flow("run", "1", |ctx: Ctx, input: Value| async move {
+            let error = ctx.run::<_, _>("ask", "busy", input).await.unwrap_err();
+            Ok(json!(format!("{:?}", error.retry_advice())))
+        });
+        let workflow = workflow(&store, runtime([busy]), [run]);
+        let handle = workflow.start::<Value>("run", &json!(0), as_id("a")).await.unwrap();
+        let live = handle.wait_for_completion().await.unwrap();
+        assert_eq!(live, json!(format!("{advice:?}")));
+        let Replayed::Ended(Ok(replayed)) = workflow.replay(&id("a")).await.unwrap().outcome else {
+            panic!("no output")
+        };
+        assert_eq!(replayed, live);
+    }
 }
 
 /// A history that ends while the step `hold` runs.

@@ -7,8 +7,8 @@ use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::{
-    CallError, DecideScopeClosedError, Delegation, EffectRuntime, ErrorName, Principal, Step, Usage,
-    authorize, before,
+    CallError, DecideScopeClosedError, Delegation, EffectRuntime, ErrorName, Invocation, Invoke, Principal,
+    Signal, Step, Usage, authorize, before,
 };
 use loom_workflow::memory::MemoryStore;
 use loom_workflow::{Ctx, DecideScope, Workflow, WorkflowError, flow};
@@ -216,4 +216,42 @@ async fn a_scope_holds_its_own_ceilings() {
         notes.all().iter().filter_map(|line| line.split(": ").nth(1).map(str::to_owned)).collect();
     assert_eq!(texts, ["four", "x", "four", "x", "nine char"]);
     assert_eq!(workflow.replay(&id("a")).await.unwrap().served_decisions, 4);
+}
+
+/// D8: a call that is handed to the scope through the seam keeps its signal and its sink, runs as the execution and
+/// counts against the ceiling of the scope.
+#[tokio::test]
+async fn a_call_through_the_seam_keeps_its_options_and_counts() {
+    let began = Arc::new(Notify::new());
+    let (signal, sink) = (Signal::new(), Notes::default());
+    let acts = [Act::parks("park", Arc::clone(&began)), Act::echo("act")];
+    let run = {
+        let (signal, sink) = (signal.clone(), sink.clone());
+        flow("run", "1", move |ctx: Ctx, _: Value| {
+            let (signal, sink) = (signal.clone(), sink.clone());
+            async move {
+                let decided = ctx.decide("d", async move |scope| {
+                    let scope: &dyn Invoke = &scope;
+                    let parked = Invocation::<Value>::new("park", json!(0)).signal(signal);
+                    let (parked, _) = parked.on_delta_sink(Arc::new(sink)).by(scope).await;
+                    let reason = parked
+                        .unwrap_err()
+                        .abort_reason()
+                        .is_some_and(|reason| reason.is::<std::fmt::Error>());
+                    let (second, _) = Invocation::<Value>::new("act", json!(1)).by(scope).await;
+                    let (third, _) = Invocation::<Value>::new("act", json!(1)).by(scope).await;
+                    Ok(json!([reason, second?, third.unwrap_err().name().as_str()]))
+                });
+                decided.max_calls(2).await
+            }
+        })
+    };
+    let store = MemoryStore::new();
+    let workflow = workflow(&store, runtime(acts), [run]);
+    let handle = workflow.start::<Value>("run", &json!(0), as_id("a")).await.unwrap();
+    began.notified().await;
+    signal.abort_with(std::fmt::Error);
+    let outcome = handle.wait_for_completion().await.unwrap();
+    assert_eq!(outcome, json!([true, {"did": 1}, "QuotaExceededError"]));
+    assert_eq!(sink.all(), ["a/park decide:d:1: half a thought"]);
 }

@@ -1,4 +1,4 @@
-//! The events of a journal, version 1: one declaration makes types, stable texts and the catalogue.
+//! The events of a journal, version 2: one declaration makes types, stable texts and the catalogue.
 //!
 //! The catalogue is generated from the same lines as the types, so it cannot drift from them, and a golden
 //! text pins it: a change without a new version fails a test (T18).
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{DecisionId, FlowName, RecordFault};
 
 /// The version of the event list; it rises with every change of a kind or a field.
-pub const EVENT_SCHEMA_VERSION: u32 = 1;
+pub const EVENT_SCHEMA_VERSION: u32 = 2;
 
 /// One field of a recorded shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +158,10 @@ recorded! {
         kind: String,
         /// The rule that refused the call or severed its stream.
         sever: SeverRecord,
+        /// What its raiser said about trying again, as a stable text (`after`, `retry`, `never`).
+        advice: String,
+        /// How long a retry was asked to wait, in nanoseconds.
+        retry_after_ns: u64,
     }
 }
 
