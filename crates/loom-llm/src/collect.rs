@@ -4,11 +4,12 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use futures::stream::Stream;
+use futures::stream::{Stream, StreamExt};
 use loom_effect_runtime::Usage;
 
 use crate::chunk::{Collected, LlmChunk};
 use crate::error::{MalformedReply, ProviderError, ProviderFault};
+use crate::provider::ChunkStream;
 use crate::sse::SSE_BODY_MAX_BYTES;
 
 /// Why a stream did not become a reply. `E` is the error of guard and delivery, `R` the reason of the cancel.
@@ -87,6 +88,17 @@ pub async fn collect_stream<E, R>(
         stopped => stopped,
     };
     Err(StreamFailure { error, delivered_bytes, usage })
+}
+
+/// Reads a stream of which nothing is shown to its end; an error knows the usage so far.
+pub(crate) async fn assemble(provider: &str, mut stream: ChunkStream) -> Result<Collected, ProviderError> {
+    let mut collected = Collected::default();
+    while let Some(chunk) = stream.next().await {
+        let malformed = |reason| ProviderError::new(provider, ProviderFault::Malformed { reason });
+        let folded = chunk.and_then(|chunk| collected.fold(chunk).map_err(malformed));
+        folded.map_err(|error| error.with_progress(0, collected.usage))?;
+    }
+    Ok(collected)
 }
 
 /// The tokens that a delta of so many bytes counts as: at least one, else a quarter of its bytes, rounded up.

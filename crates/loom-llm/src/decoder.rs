@@ -1,6 +1,7 @@
 //! From the bytes of a reply to its pieces, without a network: what every dialect shares.
 
 use std::str;
+use std::time::Duration;
 
 use loom_classify::{TaintOrigin, Tainted};
 use thiserror::Error;
@@ -56,6 +57,8 @@ pub enum DecodeError {
         remedy: Remedy,
         /// The provider's words.
         message: Option<Tainted<String>>,
+        /// How long it asks to be left alone, where the error says so.
+        retry_after: Option<Duration>,
     },
     /// The body ended before the reply was whole.
     #[error("the reply ended without saying that it was whole")]
@@ -68,10 +71,28 @@ enum Body {
     /// Nothing but a byte order mark and white space has come.
     Unknown(Beginning),
     Events(SseDecoder),
+    /// Markup, which is no reply of any dialect.
+    WebPage,
     Document {
         bytes: Vec<u8>,
-        too_large: bool,
+        /// How many further bytes there may be; `None` once there were more.
+        room: Option<usize>,
     },
+}
+
+impl Body {
+    fn push(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Events(events) => events.push(bytes),
+            Self::Document { bytes: document, room } => {
+                *room = room.and_then(|room| room.checked_sub(bytes.len()));
+                if room.is_some() {
+                    document.extend_from_slice(bytes);
+                }
+            }
+            Self::Unknown(_) | Self::WebPage => {}
+        }
+    }
 }
 
 /// What a body begins with until its kind can be told. White space says nothing in either form, and servers send it for
@@ -117,13 +138,7 @@ impl ReplyDecoder {
                     self.body = body;
                 }
             }
-            Body::Events(events) => events.push(bytes),
-            Body::Document { bytes: document, too_large } => {
-                *too_large |= document.len() + bytes.len() > SSE_BODY_MAX_BYTES;
-                if !*too_large {
-                    document.extend_from_slice(bytes);
-                }
-            }
+            body => body.push(bytes),
         }
     }
 
@@ -134,7 +149,7 @@ impl ReplyDecoder {
             Body::Events(events) => events.finish(),
             Body::Unknown(beginning) if beginning.is_too_large() => {}
             Body::Unknown(_) => self.body = Body::Events(ended_stream()),
-            Body::Document { .. } => {}
+            Body::Document { .. } | Body::WebPage => {}
         }
     }
 
@@ -182,7 +197,8 @@ impl ReplyDecoder {
                 return Err(DecodeError::Malformed(MalformedReply::TooLarge));
             }
             Body::Unknown(_) => return Ok(false),
-            Body::Document { too_large: true, .. } => {
+            Body::WebPage => return Err(DecodeError::Malformed(MalformedReply::Html)),
+            Body::Document { room: None, .. } => {
                 return Err(DecodeError::Malformed(MalformedReply::TooLarge));
             }
             Body::Document { .. } if !self.body_ended => return Ok(false),
@@ -245,14 +261,14 @@ impl Beginning {
         let blank = blank.unwrap_or(self.head.len());
         self.blank_bytes = self.blank_bytes.saturating_add(blank);
         self.head.drain(..blank);
-        match self.head.first()? {
-            b'{' | b'[' => Some(Body::Document { bytes: std::mem::take(&mut self.head), too_large: false }),
-            _ => {
-                let mut events = SseDecoder::new();
-                events.push(&self.head);
-                Some(Body::Events(events))
-            }
-        }
+        let room = SSE_BODY_MAX_BYTES.checked_sub(self.blank_bytes);
+        let mut body = match self.head.first()? {
+            b'{' | b'[' => Body::Document { bytes: Vec::new(), room },
+            b'<' => Body::WebPage,
+            _ => Body::Events(SseDecoder::new()),
+        };
+        body.push(&self.head);
+        Some(body)
     }
 
     fn is_too_large(&self) -> bool {
@@ -294,8 +310,9 @@ impl Fault {
         match self {
             Self::Malformed(reason) => DecodeError::Malformed(reason),
             Self::Cut => DecodeError::EndedEarly,
-            Self::Reported { remedy, message } => DecodeError::Reported {
+            Self::Reported { remedy, message, retry_after } => DecodeError::Reported {
                 remedy,
+                retry_after,
                 message: message.map(|message| Tainted::new(message, origin.clone())),
             },
         }

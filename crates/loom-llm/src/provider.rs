@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use futures::stream::{Stream, StreamExt};
+use futures::stream::Stream;
 
 use crate::chunk::{Collected, LlmChunk};
-use crate::error::{ProviderError, ProviderFault};
+use crate::collect::assemble;
+use crate::error::ProviderError;
 use crate::request::ChatRequest;
 
 /// The pieces of one reply, in order; it ends after the last piece or after its first error.
@@ -32,16 +33,7 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Asks for a reply in one piece. By default it streams and assembles.
     fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        Box::pin(async move {
-            let mut stream = self.stream(request).await?;
-            let mut collected = Collected::default();
-            while let Some(chunk) = stream.next().await {
-                let folded = collected.fold(chunk?);
-                folded
-                    .map_err(|reason| ProviderError::new(self.name(), ProviderFault::Malformed { reason }))?;
-            }
-            Ok(collected)
-        })
+        Box::pin(async move { assemble(self.name(), self.stream(request).await?).await })
     }
 }
 

@@ -10,19 +10,20 @@ pub(crate) const RETRY_AFTER_MAX_SECONDS: u64 = 86_400;
 /// The delay in `retry-after-ms`, else in `retry-after` (seconds or an HTTP date); none where neither can be read.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let millis = text("retry-after-ms").and_then(number).map(Duration::from_millis);
+    let millis = text("retry-after-ms").and_then(|text| delay_in(text, 1000.0));
     let delay = millis.or_else(|| {
         let value = text(RETRY_AFTER.as_str())?;
-        let seconds = number(value).map(Duration::from_secs);
+        let seconds = delay_in(value, 1.0);
         seconds.or_else(|| Some(http_date(value)?.duration_since(now).unwrap_or_default()))
     })?;
     Some(delay.min(Duration::from_secs(RETRY_AFTER_MAX_SECONDS)))
 }
 
-/// Digits alone; a number too large to hold is the largest.
-fn number(text: &str) -> Option<u64> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+/// A number of such parts of a second, whole or not; one too large to hold is the longest.
+fn delay_in(text: &str, parts: f64) -> Option<Duration> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = text.parse().ok().filter(|_| is_number)?;
+    Some(Duration::try_from_secs_f64(number / parts).unwrap_or(Duration::MAX))
 }
 
 /// Reads an IMF-fixdate (RFC 9110 §5.6.7), as in `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -129,6 +130,8 @@ mod tests {
     fn seconds_milliseconds_and_dates_are_read() {
         assert_eq!(delay_of("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(delay_of("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+        assert_eq!(delay_of("retry-after-ms", "250.5"), Some(Duration::from_micros(250_500)));
+        assert_eq!(delay_of("retry-after", "1.5"), Some(Duration::from_millis(1_500)));
         assert_eq!(delay_of("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::from_secs(1)));
         assert_eq!(delay_of("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT"), Some(Duration::ZERO));
         let leap = http_date("Tue, 29 Feb 2000 00:00:00 GMT").unwrap();

@@ -10,6 +10,7 @@ mod usage;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::time::Duration;
 
 use crate::chunk::LlmChunk;
 use crate::decoder::ReplyDecoder;
@@ -19,7 +20,7 @@ use crate::request::ChatRequest;
 pub(crate) use kept::KeptBytes;
 pub(crate) use lenient::{Key, filled, lenient_object};
 pub(crate) use raw::{Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text};
-pub(crate) use told::{read_error, told};
+pub(crate) use told::{Told, read_error, told};
 pub(crate) use usage::RunningUsage;
 
 /// Pieces decoded and not yet taken.
@@ -104,14 +105,20 @@ pub(crate) enum Fault {
     /// It is JSON that breaks off.
     Cut,
     /// It is an error that the provider reports, in its own words.
-    Reported { remedy: Remedy, message: Option<String> },
+    Reported { remedy: Remedy, message: Option<String>, retry_after: Option<Duration> },
 }
 
 impl Fault {
     /// The error that a JSON document reports.
     pub(crate) fn reported(document: &str) -> Self {
-        let told = serde_json::from_str(document).map(|body| told(&body)).unwrap_or_default();
-        Self::Reported { remedy: told.remedy.unwrap_or(Remedy::Retry), message: told.message }
+        serde_json::from_str(document).map(|body| told(&body)).unwrap_or_default().into()
+    }
+}
+
+impl From<Told> for Fault {
+    fn from(told: Told) -> Self {
+        let Told { message, remedy, retry_after } = told;
+        Self::Reported { remedy: remedy.unwrap_or(Remedy::Retry), message, retry_after }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use loom_effect_runtime::{CallError, DeltaSink, Effect, EffectContext, Usage};
 
 use crate::chunk::Collected;
-use crate::error::ProviderFault;
+use crate::error::{ProviderError, ProviderFault};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
 
@@ -70,12 +70,13 @@ impl LlmEffect {
     }
 
     async fn ask_whole(&self, request: &ChatRequest, cx: &EffectContext<'_>) -> Result<Collected, CallError> {
-        let mut collected = self.provider.complete(request).await?;
-        collected.usage = collected.usage.filter(|usage| *usage != Usage::default());
-        if let Some(usage) = collected.usage {
+        let known = |usage: Option<Usage>| usage.filter(|usage| *usage != Usage::default());
+        let replied = self.provider.complete(request).await;
+        let usage = known(replied.as_ref().map_or_else(ProviderError::usage, |collected| collected.usage));
+        if let Some(usage) = usage {
             cx.usage(usage);
         }
-        Ok(collected)
+        Ok(Collected { usage, ..replied? })
     }
 }
 

@@ -1,7 +1,5 @@
 //! One request and its reply in any dialect: the provider that all of them share.
 
-use std::sync::Arc;
-
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 
@@ -9,6 +7,7 @@ use super::reply::Reply;
 use super::transport::{Outgoing, Transport};
 use super::{ConfigError, HttpConfig};
 use crate::chunk::{Collected, LlmChunk};
+use crate::collect::assemble;
 use crate::decoder::{DecodeError, ReplyDecoder};
 use crate::dialect::Dialect;
 use crate::error::{ProviderError, ProviderFault};
@@ -43,30 +42,11 @@ impl<D: Dialect> Provider for Exchange<D> {
     }
 
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
-        Box::pin(async move {
-            let reader = Box::new(self.post(request, true).await?);
-            let chunks = stream::unfold(Some(reader), |reader| async {
-                let mut reader = reader?;
-                match reader.next().await {
-                    Ok(chunk) => Some((Ok(chunk?), Some(reader))),
-                    // Without its reader the stream holds no connection, even if it is kept.
-                    Err(error) => Some((Err(error), None)),
-                }
-            });
-            Ok(chunks.boxed())
-        })
+        Box::pin(async move { Ok(self.post(request, true).await?.into_stream()) })
     }
 
     fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        Box::pin(async move {
-            let mut reader = self.post(request, false).await?;
-            let peer = Arc::clone(&reader.reply.peer);
-            let mut collected = Collected::default();
-            while let Some(chunk) = reader.next().await? {
-                collected.fold(chunk).map_err(|reason| peer.malformed(reason))?;
-            }
-            Ok(collected)
-        })
+        Box::pin(async move { assemble(self.name(), self.post(request, false).await?.into_stream()).await })
     }
 }
 
@@ -77,6 +57,18 @@ struct Reader {
 }
 
 impl Reader {
+    fn into_stream(self) -> ChunkStream {
+        let chunks = stream::unfold(Some(Box::new(self)), |reader| async {
+            let mut reader = reader?;
+            match reader.next().await {
+                Ok(chunk) => Some((Ok(chunk?), Some(reader))),
+                // Without its reader the stream holds no connection, even if it is kept.
+                Err(error) => Some((Err(error), None)),
+            }
+        });
+        chunks.boxed()
+    }
+
     async fn next(&mut self) -> Result<Option<LlmChunk>, ProviderError> {
         loop {
             if let Some(chunk) = self.decoder.next_chunk().map_err(|error| self.error(error))? {
@@ -98,9 +90,9 @@ impl Reader {
         match error {
             DecodeError::Malformed(reason) => peer.malformed(reason),
             DecodeError::EndedEarly => peer.error(ProviderFault::EndedEarly { authority }),
-            DecodeError::Reported { remedy, message } => peer
+            DecodeError::Reported { remedy, message, retry_after } => peer
                 .error(ProviderFault::Reported { authority, remedy })
-                .with_retry_after(self.reply.retry_after())
+                .with_retry_after(self.reply.retry_after().or(retry_after))
                 .with_message(message.map(|message| peer.scrubbed(message))),
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(super) fn new(response: Response, peer: Arc<Peer>, patience: Patience, timeouts: Timeouts) -> Self {
-        let first_byte = timeouts.first_byte.saturating_sub(patience.elapsed()).max(timeouts.idle);
+        let first_byte = timeouts.first_byte.saturating_sub(patience.elapsed());
         Self { response, peer, patience, timeouts, first_byte: Some(first_byte) }
     }
 
@@ -55,6 +55,9 @@ impl Reply {
         let (awaited, limit) = self.first_byte.map_or(idle, |limit| (Awaited::FirstByte, limit));
         // The timer starts with the read, so a slow reader never counts as a silent provider.
         match self.patience.wait(awaited, limit, self.response.chunk()).await {
+            Err((Awaited::FirstByte, _)) => {
+                Err(self.peer.silent((Awaited::FirstByte, self.timeouts.first_byte)))
+            }
             Err(exhausted) => Err(self.peer.silent(exhausted)),
             Ok(Err(error)) => Err(self.peer.broken(&error, self.timeouts.connect)),
             Ok(Ok(chunk)) => {

@@ -3,8 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::wire::{Bare, Choice, Envelope, says_nothing};
-use crate::dialect::{Fault, Field, NOT_THE_DIALECT, document, list, object, parse, read_error, text};
-use crate::error::Remedy;
+use crate::dialect::{Fault, Field, NOT_THE_DIALECT, Told, document, list, object, parse, read_error, text};
 
 /// Finish reasons by which a server says that it broke the reply off: what came is no whole reply.
 const BROKEN_OFF: [&str; 4] = ["error", "abort", "network_error", "insufficient_system_resource"];
@@ -24,8 +23,7 @@ pub(super) fn of_choice(choice: &Choice<'_>) -> Option<Fault> {
 
 /// The error that an event called `error` is, whatever its data.
 pub(super) fn named(data: &str) -> Fault {
-    let told = read_error(data.as_bytes());
-    Fault::Reported { remedy: told.remedy.unwrap_or(Remedy::Retry), message: told.message }
+    read_error(data.as_bytes()).into()
 }
 
 /// What a list is that came instead of an object: Gemini wraps its errors so.
@@ -44,7 +42,7 @@ fn first_error(list: &[&RawValue]) -> Result<Option<Fault>, Fault> {
 
 /// The error of a reply that the server broke off.
 pub(super) fn broken_off() -> Fault {
-    Fault::Reported { remedy: Remedy::Retry, message: None }
+    Told::default().into()
 }
 
 /// Whether the finish reason says so.

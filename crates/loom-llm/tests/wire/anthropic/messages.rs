@@ -169,7 +169,7 @@ fn an_error_inside_a_stream_is_typed_and_its_words_stay_apart() {
         body.extend_from_slice(format!("event: {name}\ndata: {data}\n\n").as_bytes());
         let (got, error) = decode([&*body]);
         assert_eq!(got, [said_text("a")]);
-        let Some(DecodeError::Reported { remedy: told, message }) = &error else { panic!("{error:?}") };
+        let Some(DecodeError::Reported { remedy: told, message, .. }) = &error else { panic!("{error:?}") };
         assert_eq!((*told, message.as_ref().unwrap().expose_tainted().as_str()), (remedy, canary), "{data}");
         assert!(!format!("{error:?}").contains(canary));
     }

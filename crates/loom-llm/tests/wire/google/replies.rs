@@ -113,6 +113,40 @@ fn a_blocked_request_is_declined_with_the_providers_word() {
     assert!(!reply(&[answered]).declined, "an answer is an answer");
 }
 
+#[test]
+fn a_candidate_that_was_held_back_is_declined_with_the_providers_words() {
+    let ended = |reason: &str, message: Value| json!({"candidates": [{"finishReason": reason, "finishMessage": message}]});
+    for reason in [
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+    ] {
+        for (message, expected) in
+            [(json!("not this"), Some("not this")), (json!(""), None), (json!(7), None)]
+        {
+            let chunk = ended(reason, message);
+            let whole = fold(decoded([chunk.to_string().as_bytes()]).0);
+            for reply in [reply(&[text("a"), chunk.clone()]), whole] {
+                assert!(reply.declined, "{reason}");
+                assert_eq!(reply.finish_reason.as_deref(), Some(reason));
+                assert_eq!(reply.explanation.as_deref(), expected, "{reason}");
+            }
+        }
+    }
+    for reason in ["STOP", "MAX_TOKENS", "MALFORMED_FUNCTION_CALL", "OTHER", "LANGUAGE"] {
+        let reply = reply(&[ended(reason, json!("words"))]);
+        assert_eq!((reply.declined, reply.explanation), (false, None), "{reason}");
+    }
+    let other = json!({"candidates": [{"index": 1, "finishReason": "SAFETY", "finishMessage": "no"}]});
+    assert!(!reply(&[text("a"), other, end()]).declined, "another choice is not the reply");
+}
+
 /// Complaint 4, strict types kill the stream: a field that is missing or of another type counts as absent.
 #[test]
 fn what_is_missing_or_of_another_type_counts_as_absent() {
@@ -184,7 +218,7 @@ fn an_error_is_told_wherever_and_however_it_stands() {
             json!([text("a"), error]).to_string().into_bytes(),
         ];
         for body in bodies {
-            let Some(DecodeError::Reported { remedy, message }) = decoded([body.as_slice()]).1 else {
+            let Some(DecodeError::Reported { remedy, message, .. }) = decoded([body.as_slice()]).1 else {
                 panic!("no reported error in {}", String::from_utf8_lossy(&body));
             };
             assert_eq!(remedy, expected, "{}", String::from_utf8_lossy(&body));

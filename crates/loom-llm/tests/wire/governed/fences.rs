@@ -2,7 +2,7 @@
 
 use loom_classify::{Fenced, TaintOrigin, Tainted};
 use loom_effect_runtime::{ErrorName, Input, Step, rewrite};
-use loom_llm::{ChatRequest, Message, ResponseFormat};
+use loom_llm::{ChatRequest, Message, ResponseFormat, ToolCall};
 use serde_json::{Value, json};
 
 use super::{ask, handle, runtime, streamed, texts_then_end};
@@ -18,9 +18,15 @@ fn found() -> Tainted<String> {
 async fn tainted_tool_content_is_accepted_and_its_origin_joins_the_replys() {
     let mut peer = Peer::start((0..2).map(|_| streamed(vec![texts_then_end(&["hot"])])).collect()).await;
     let (runtime, tool) = runtime(ask(peer.provider()));
+    let mut looks = ToolCall::default();
+    (looks.id, looks.name) = (Some("c0".to_owned()), Some("look".to_owned()));
     let messages = vec![
         Message::user("how hot is it"),
-        Message::assistant(Tainted::new("let me look".to_owned(), TaintOrigin::llm("ask")).into()),
+        Message::Assistant {
+            content: Tainted::new("let me look".to_owned(), TaintOrigin::llm("ask")).into(),
+            tool_calls: vec![Tainted::new(looks, TaintOrigin::llm("ask")).into()],
+            turn: None,
+        },
         Message::tool(Fenced::trusted("c0".to_owned()), found().into()),
     ];
     let request = ChatRequest::new("m", messages);

@@ -83,3 +83,15 @@ async fn a_provider_that_can_do_neither_fails_the_call() {
     assert_eq!(error.name(), ErrorName::Provider);
     assert_eq!(ProviderError::behind(&error).unwrap().fault(), &ProviderFault::CannotStream);
 }
+
+/// D3: what an unstreamed reply spent before it failed is in the report of its call.
+#[tokio::test]
+async fn an_unstreamed_reply_that_fails_reports_its_usage() {
+    let body = json!({"choices": [{"message": {"content": "half"}, "finish_reason": "error"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 7}});
+    let failed = vec![reply("200 OK", "content-type: application/json\r\n", &body.to_string())];
+    let peer = Peer::start(vec![failed]).await;
+    let (runtime, tool) = runtime(ask(peer.provider()).stream(false));
+    let (result, report) = within(runtime.invoke_transient(tool, request()).reported()).await;
+    assert_eq!((result.is_err(), report.usage), (true, Some(Usage::new(5, 7))));
+}

@@ -67,6 +67,30 @@ async fn a_success_that_holds_an_error_is_that_error_with_the_delay_of_its_head(
     }
 }
 
+/// The delay that Google puts into the error itself counts with status 200 too, in a stream and in one piece.
+#[tokio::test]
+async fn a_success_that_holds_an_error_is_that_error_with_the_delay_in_it() {
+    let details = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}]);
+    let busy = json!({"error": {"code": 429, "message": "try later", "details": details}}).to_string();
+    let whole = reply("200 OK", "content-type: application/json\r\n", &busy);
+    let streamed = Act::Send([STREAM_HEAD.as_bytes(), &event(&busy)].concat());
+    for script in [whole, streamed] {
+        let error = read(&Peer::start(vec![vec![script]]).await, Timeouts::default()).await.unwrap_err();
+        assert_eq!(error.remedy(), Remedy::RetryAfter(Duration::from_secs(17)));
+    }
+}
+
+/// A page of markup is a wrong address, whatever it says that it is.
+#[tokio::test]
+async fn markup_is_no_reply_whatever_its_label() {
+    for head in ["", "content-type: application/json\r\n", "content-type: text/event-stream\r\n"] {
+        let page = reply("200 OK", head, "\n<!DOCTYPE html><p>Welcome");
+        let error = read(&Peer::start(vec![vec![page]]).await, Timeouts::default()).await.unwrap_err();
+        assert_eq!(*error.fault(), ProviderFault::Malformed { reason: MalformedReply::Html });
+        assert_eq!(error.remedy(), Remedy::FixRequest);
+    }
+}
+
 #[tokio::test]
 async fn an_error_status_whose_body_never_comes_is_told_after_the_idle_time() {
     let mut timeouts = Timeouts::default();

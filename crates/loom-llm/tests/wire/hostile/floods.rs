@@ -23,7 +23,7 @@ async fn every_endless_reply_ends_at_the_bound_that_it_breaks() {
     for (what, start, more, expected) in [
         ("line", "data: ", vec![b'x'; block], SseError::LineTooLong.into()),
         ("comment", ":", vec![b'x'; block], SseError::LineTooLong.into()),
-        ("white space", "", vec![b' '; block], SseError::LineTooLong.into()),
+        ("white space", "", vec![b' '; block], MalformedReply::TooLarge),
         ("event", "data: ", format!("{pad}\ndata: ").into_bytes(), SseError::EventTooLarge.into()),
         ("events without a choice", "", without_a_choice, SseError::BodyTooLong.into()),
         ("keep-alives", "", format!(": {pad}\n\n").into_bytes(), SseError::BodyTooLong.into()),

@@ -2,6 +2,7 @@
 
 use loom_llm::decoder::DecodeError;
 use loom_llm::error::MalformedReply;
+use loom_llm::sse::SSE_BODY_MAX_BYTES;
 use loom_llm::{LlmChunk, Remedy};
 use serde_json::{Value, json};
 
@@ -16,8 +17,8 @@ fn reported(body: &[u8]) -> (Remedy, Option<String>) {
     let (chunks, error) = decoded([all.as_slice()]);
     assert_eq!(chunks, [LlmChunk::Text { choice: 0, text: "a".into() }]);
     match error {
-        Some(DecodeError::Reported { remedy, message }) => {
-            let error = DecodeError::Reported { remedy, message: message.clone() };
+        Some(DecodeError::Reported { remedy, message, retry_after }) => {
+            let error = DecodeError::Reported { remedy, message: message.clone(), retry_after };
             assert!(!format!("{error} {error:?}").contains(CANARY), "its words stay tainted");
             (remedy, message.map(|message| message.expose_tainted().clone()))
         }
@@ -65,6 +66,21 @@ fn an_error_in_a_stream_is_typed_and_its_words_stay_tainted() {
         (format!("event: error\ndata: {CANARY}\n\n").into_bytes(), Remedy::Retry),
     ] {
         assert_eq!(reported(&body), (remedy, told.clone()), "{}", String::from_utf8_lossy(&body));
+    }
+}
+
+/// A body is too large in whatever packets it comes, and white space before it counts.
+#[test]
+fn a_body_beyond_its_bound_is_malformed_in_any_packets() {
+    let document =
+        format!("{{\"choices\":[{{\"message\":{{\"content\":\"{}\"}}}}]}}", "x".repeat(SSE_BODY_MAX_BYTES));
+    let blank = vec![b' '; SSE_BODY_MAX_BYTES - 8];
+    let padded = [&blank[..], b"{\"choices\":[]}"].concat();
+    for body in [document.as_bytes(), padded.as_slice()] {
+        for size in [usize::MAX, body.len() / 2, 1 << 20] {
+            let error = decoded(body.chunks(size)).1;
+            assert!(matches!(error, Some(DecodeError::Malformed(MalformedReply::TooLarge))), "{error:?}");
+        }
     }
 }
 

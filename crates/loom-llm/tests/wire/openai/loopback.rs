@@ -74,6 +74,17 @@ async fn an_error_inside_a_stream_comes_after_what_was_told_before_it() {
     assert!(!format!("{error} {error:?}").contains(canary));
 }
 
+/// Complaint 10, usage is lost when the reply fails: one in one piece has nothing else to tell, and tells it.
+#[tokio::test]
+async fn a_whole_reply_that_fails_keeps_its_usage() {
+    let body = json!({"choices": [{"message": {"content": "half"}, "finish_reason": "error"}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 7}});
+    let failed = vec![reply("200 OK", "content-type: application/json\r\n", &body.to_string())];
+    let peer = Peer::start(vec![failed]).await;
+    let error = within(peer.provider().complete(&request())).await.unwrap_err();
+    assert_eq!((error.usage(), error.delivered_bytes()), (Some(Usage::new(5, 7)), 0));
+}
+
 #[tokio::test]
 async fn a_server_without_streaming_may_answer_in_one_piece() {
     let body = json!({"choices": [{"message": {"role": "assistant", "content": "Hi", "tool_calls": [
