@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::error::MalformedReply;
 
 /// The most tool calls that one reply may open; a further one is a malformed reply. Each has a lane of its own, beside
-/// those of text and reasoning, so that a reply within this bound never runs out of lanes.
+/// those of text and reasoning, so that a message within this bound never runs out of lanes. What follows a superseded
+/// message takes further ones, and is severed by the rule `lane.limit` where there are none.
 pub const TOOL_CALLS_MAX: usize = LANES_MAX - 2;
 
 /// One piece of a streamed reply, whatever dialect it came in.

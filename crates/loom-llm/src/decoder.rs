@@ -7,7 +7,7 @@ use loom_classify::{TaintOrigin, Tainted};
 use thiserror::Error;
 
 use crate::chunk::LlmChunk;
-use crate::dialect::{Chunks, Decode, Ended, Fault};
+use crate::dialect::{Chunks, Decode, Ended, Fault, values_in};
 use crate::error::{MalformedReply, Remedy};
 use crate::sse::{SSE_BODY_MAX_BYTES, SseDecoder};
 
@@ -285,18 +285,8 @@ fn bound_values(json: &str) -> Result<(), DecodeError> {
     if json.len() <= JSON_VALUES_MAX {
         return Ok(());
     }
-    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b'[' | b'{' if !in_text => values += 1,
-            _ => {}
-        }
-    }
     let too_many = DecodeError::Malformed(MalformedReply::TooManyValues);
-    if values > JSON_VALUES_MAX { Err(too_many) } else { Ok(()) }
+    if values_in(json) > JSON_VALUES_MAX { Err(too_many) } else { Ok(()) }
 }
 
 fn ended_stream() -> SseDecoder {

@@ -192,9 +192,9 @@ impl ProxyFailure {
     }
 }
 
-/// The most bytes of JSON that a [`ProviderTurn`](crate::ProviderTurn) keeps unread, its text not counted and each part
-/// with 64 bytes on top.
-pub const TURN_MAX_BYTES: usize = 4 << 20;
+/// The most JSON values that a [`ProviderTurn`](crate::ProviderTurn) keeps unread, each part with four on top. The bytes
+/// of their text are bounded with the body's.
+pub const TURN_VALUES_MAX: usize = 1 << 17;
 
 /// Why a reply cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -231,7 +231,7 @@ pub enum MalformedReply {
     )]
     TooManyValues,
     /// The parts that a provider wants back unread are too large.
-    #[error("expected parts to send back of at most {TURN_MAX_BYTES} bytes in one reply, got more")]
+    #[error("expected parts to send back of at most {TURN_VALUES_MAX} JSON values in one reply, got more")]
     TurnTooLarge,
     /// The reply opens too many tool calls.
     #[error("expected at most {TOOL_CALLS_MAX} tool calls in one reply, got more")]

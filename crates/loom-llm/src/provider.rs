@@ -28,7 +28,7 @@ pub trait Provider: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Asks for a streamed reply. The future is ready when the reply has begun. A provider that cannot stream answers
-    /// [`ProviderFault::CannotStream`] and sends nothing; it must bring its own [`complete`](Self::complete).
+    /// [`ProviderFault::CannotStream`](crate::ProviderFault::CannotStream) and sends nothing; it must bring its own [`complete`](Self::complete).
     fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>>;
 
     /// Asks for a reply in one piece. By default it streams and assembles.

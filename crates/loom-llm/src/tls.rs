@@ -115,7 +115,7 @@ pub(crate) fn client_config(roots: &Roots) -> Result<ClientConfig, TlsError> {
         Roots::Only(store) => Arc::clone(store),
     };
     let mut config = builder_with(store)?;
-    // One exchange a connection: only then does hanging up on a reply close the connection.
+    // One exchange at a time: only then does hanging up on a reply close the connection.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }

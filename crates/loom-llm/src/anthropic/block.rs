@@ -1,9 +1,12 @@
 //! One content block of a message: what it has said so far, and how it is sent back.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::wire::{Delta, ToolInput};
+use super::input::Input;
+use super::wire::{BlockHead, Delta};
 use crate::chunk::LlmChunk;
 use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, object, text};
 
@@ -15,8 +18,7 @@ pub(super) struct Block {
     fields: Map<String, Value>,
     /// What its parts add up to: text, thinking, or the input of a tool.
     grown: String,
-    /// The input that it began with, as it was written.
-    input: Option<String>,
+    input: Input,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,40 +33,76 @@ pub(super) enum Kind {
     /// What the provider ran or decided itself: kept for the turn, and no part of the reply. As a tool call it would
     /// be run a second time.
     Opaque,
+    /// Its beginning did not tell; the first part will.
+    Unsettled,
 }
 
 impl Block {
-    /// The block that begins so, its calls counted by `next_call`.
+    /// The block that begins so, its calls counted by `next_call`. Without a type it is what its fields tell.
     pub(super) fn begun(
-        block: &RawValue,
+        block: Field<'_>,
         next_call: impl FnOnce() -> Result<usize, Fault>,
-    ) -> Result<Option<Self>, Fault> {
-        let Some(mut fields) = object::<Map<String, Value>>(Some(block))? else { return Ok(None) };
-        let written = object::<ToolInput<'_>>(Some(block))?.unwrap_or_default().input;
-        let (kind, grown, input) = match fields.get("type").and_then(Value::as_str) {
-            Some("text") => (Kind::Text, taken(&mut fields, "text"), None),
-            Some("thinking") => (Kind::Thinking, taken(&mut fields, "thinking"), None),
-            Some("tool_use") => {
-                fields.remove("input");
-                let input = written.map(arguments).transpose()?.flatten();
-                (Kind::Call { position: next_call()? }, String::new(), input)
-            }
-            _ => {
-                let input = written.map(RawValue::get).filter(|raw| raw.starts_with('{')).map(str::to_owned);
-                if input.is_some() {
-                    fields.remove("input");
-                }
-                (Kind::Opaque, String::new(), input)
-            }
+    ) -> Result<Self, Fault> {
+        let mut fields = object::<Map<String, Value>>(block)?.unwrap_or_default();
+        let head = object::<BlockHead<'_>>(block)?.unwrap_or_default();
+        let (begun_text, begun_thinking) = (text(head.text)?, text(head.thinking)?);
+        let (id, name) = (text(head.id)?, text(head.name)?);
+        let mut input = Input::of(head.input)?;
+        let kind = head.kind().or_else(|| {
+            let texts = [&begun_thinking, &name, &begun_text].map(Option::as_deref);
+            told_by(texts, head.input.map(|_| &input)).map(Cow::Borrowed)
+        });
+        // Of a field that comes twice the map has the last value even where it is `null`.
+        let told = [("type", kind.as_deref()), ("id", id.as_deref()), ("name", name.as_deref())];
+        for (field, value) in told {
+            fields.extend(value.map(|value| (field.to_owned(), Value::from(value))));
+        }
+        if head.kind().is_none() {
+            // Fields of the other kinds, which the API would refuse in this one.
+            fields.retain(|_, value| !says_nothing(value));
+        }
+        let mut take = |field: &str, begun: Option<String>| {
+            fields.remove(field);
+            begun.unwrap_or_default()
         };
-        Ok(Some(Self { kind, fields, grown, input }))
+        let (kind, grown) = match kind.as_deref() {
+            Some("text") => (Kind::Text, take("text", begun_text)),
+            Some("thinking") => (Kind::Thinking, take("thinking", begun_thinking)),
+            Some("tool_use") => (Kind::Call { position: next_call()? }, take("input", None)),
+            Some(_) => {
+                let written = head.input.map(RawValue::get).filter(|raw| raw.starts_with('{'));
+                input = written.map_or(Input::Nothing, |raw| Input::Written(raw.to_owned()));
+                (Kind::Opaque, String::new())
+            }
+            None => (Kind::Unsettled, String::new()),
+        };
+        Ok(Self { kind, fields, grown, input })
     }
 
     /// A block of text or thinking whose beginning never came.
     pub(super) fn unannounced(kind: Kind) -> Self {
         let name = if kind == Kind::Thinking { "thinking" } else { "text" };
         let fields = Map::from_iter([("type".to_owned(), Value::from(name))]);
-        Self { kind, fields, grown: String::new(), input: None }
+        Self { kind, fields, grown: String::new(), input: Input::Nothing }
+    }
+
+    /// Settles what the block is by a part that is to be added, where its beginning did not tell. Arguments settle
+    /// nothing: of what has no name no call could be made.
+    pub(super) fn settle(&mut self, delta_kind: &str) {
+        if self.kind != Kind::Unsettled {
+            return;
+        }
+        let (kind, name) = match delta_kind {
+            "text_delta" | "citations_delta" => (Kind::Text, "text"),
+            "thinking_delta" | "signature_delta" => (Kind::Thinking, "thinking"),
+            "input_json_delta" | "" => return,
+            _ => {
+                self.kind = Kind::Opaque;
+                return;
+            }
+        };
+        self.kind = kind;
+        self.fields.insert("type".to_owned(), Value::from(name));
     }
 
     /// Passes on what it began with.
@@ -78,7 +116,7 @@ impl Block {
                 let arguments = String::new();
                 out.push_back(LlmChunk::ToolArguments { choice: 0, call, id, name, arguments });
             }
-            Kind::Opaque => {}
+            Kind::Opaque | Kind::Unsettled => {}
         }
     }
 
@@ -96,19 +134,21 @@ impl Block {
     pub(super) fn say_arguments(&mut self, arguments: String, out: &mut Chunks) -> Result<(), Fault> {
         let Kind::Call { position: call } = self.kind else { return Err(NOT_THE_DIALECT) };
         // Where arguments are streamed, what the block began with is a placeholder.
-        self.input = None;
+        self.input = Input::Nothing;
         self.grown.push_str(&arguments);
         out.push_back(LlmChunk::ToolArguments { choice: 0, call, id: None, name: None, arguments });
         Ok(())
     }
 
     /// Ends it: a call whose arguments came with its beginning says them now.
-    pub(super) fn close(&mut self, out: &mut Chunks) {
-        if let Kind::Call { .. } = self.kind
-            && let Some(input) = self.input.take()
-        {
-            // The kind has just been seen, so there is no fault.
-            let _ = self.say_arguments(input, out);
+    pub(super) fn close(&mut self, out: &mut Chunks) -> Result<(), Fault> {
+        if !matches!(self.kind, Kind::Call { .. }) {
+            return Ok(());
+        }
+        match std::mem::take(&mut self.input) {
+            Input::Nothing => Ok(()),
+            Input::Written(input) => self.say_arguments(input, out),
+            Input::Unreadable => Err(NOT_THE_DIALECT),
         }
     }
 
@@ -152,11 +192,16 @@ impl Block {
     pub(super) fn is_more_than_its_chunks(&self) -> bool {
         match self.kind {
             Kind::Text => false,
-            Kind::Thinking | Kind::Opaque => true,
+            Kind::Thinking | Kind::Opaque | Kind::Unsettled => true,
             Kind::Call { .. } => {
                 self.fields.keys().any(|name| !matches!(name.as_str(), "type" | "id" | "name"))
             }
         }
+    }
+
+    /// Whether it said nothing at all, not even what it is.
+    pub(super) fn is_blank(&self) -> bool {
+        self.kind == Kind::Unsettled && self.fields.is_empty()
     }
 
     /// The block as it is sent back. The input of a tool stays the text that came.
@@ -167,11 +212,12 @@ impl Block {
             Kind::Text => drop(set("text", grown)),
             Kind::Thinking => drop(set("thinking", grown)),
             Kind::Call { .. } => drop(set("input", grown)),
-            Kind::Opaque => {
-                if let Some(input) = Some(grown).filter(|grown| !grown.is_empty()).or(input) {
-                    set("input", input);
-                }
-            }
+            Kind::Opaque => match input {
+                _ if !grown.is_empty() => drop(set("input", grown)),
+                Input::Written(input) => drop(set("input", input)),
+                Input::Nothing | Input::Unreadable => {}
+            },
+            Kind::Unsettled => {}
         }
         Value::Object(fields)
     }
@@ -185,22 +231,34 @@ pub(super) fn partial_json(delta: &Delta<'_>) -> Result<String, Fault> {
     }
 }
 
-/// The arguments that a call began with, verbatim; none where the object is empty, which is how the dialect says that
-/// they are still to come or that there are none.
-fn arguments(input: &RawValue) -> Result<Option<String>, Fault> {
-    let raw = input.get();
-    let inner = raw.strip_prefix('{').and_then(|raw| raw.strip_suffix('}'));
-    match inner {
-        Some(inner) => Ok((!inner.trim().is_empty()).then(|| raw.to_owned())),
-        None if raw == "\"\"" => Ok(None),
-        None => Err(NOT_THE_DIALECT),
+/// The type that the fields of a block tell, which are thinking, the name of a tool, text and the input of a tool. Of
+/// several those that say something tell it, as some servers write every field that there is.
+fn told_by(texts: [Option<&str>; 3], input: Option<&Input>) -> Option<&'static str> {
+    let [thinking, name, text] = texts.map(|text| text.is_some_and(|text| !text.is_empty()));
+    if thinking {
+        return Some("thinking");
+    }
+    if name || input.is_some_and(|input| !input.is_nothing()) {
+        return Some("tool_use");
+    }
+    if text {
+        return Some("text");
+    }
+    match (texts, input) {
+        ([Some(_), _, None], None) => Some("thinking"),
+        ([None, _, None], Some(_)) => Some("tool_use"),
+        ([None, _, Some(_)], None) => Some("text"),
+        _ => None,
     }
 }
 
-fn taken(fields: &mut Map<String, Value>, name: &str) -> String {
-    match fields.remove(name) {
-        Some(Value::String(text)) => text,
-        _ => String::new(),
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::block::{Block, Kind, partial_json};
 use super::wire::Delta;
 use crate::chunk::TOOL_CALLS_MAX;
-use crate::dialect::{Chunks, Fault, Field, KeptBytes, NOT_THE_DIALECT, filled, object, text};
+use crate::dialect::{Chunks, Fault, Field, KeptValues, NOT_THE_DIALECT, filled, object, text};
 use crate::error::MalformedReply;
 
 /// The blocks of a message, in order of their first part.
@@ -18,7 +19,7 @@ pub(super) struct Blocks {
     places: HashMap<u64, usize>,
     calls: usize,
     text_sent: bool,
-    kept: KeptBytes,
+    kept: KeptValues,
 }
 
 impl Blocks {
@@ -29,8 +30,7 @@ impl Blocks {
         block: Field<'_>,
         out: &mut Chunks,
     ) -> Result<(), Fault> {
-        let Some(block) = block else { return Ok(()) };
-        self.kept.keep(block.get().len())?;
+        self.kept.keep(block)?;
         let calls = &mut self.calls;
         let next_call = || {
             if *calls >= TOOL_CALLS_MAX {
@@ -39,13 +39,22 @@ impl Blocks {
             *calls += 1;
             Ok(*calls - 1)
         };
-        if let Some(block) = Block::begun(block, next_call)? {
-            let said = out.len();
-            block.say_beginning(out);
-            self.text_sent |= block.kind == Kind::Text && out.len() > said;
-            self.insert(index, block);
-        }
+        let block = Block::begun(block, next_call)?;
+        let said = out.len();
+        block.say_beginning(out);
+        self.text_sent |= block.kind == Kind::Text && out.len() > said;
+        self.insert(index, block);
         Ok(())
+    }
+
+    /// Takes a block that came whole, or plain text in its place.
+    pub(super) fn take(&mut self, block: &RawValue, out: &mut Chunks) -> Result<(), Fault> {
+        if let Some(text) = text(Some(block))? {
+            self.say_text(None, text, out);
+            return Ok(());
+        }
+        self.open(None, Some(block), out)?;
+        self.close(None, out)
     }
 
     /// Adds to the block of that index; to the latest where the index is missing.
@@ -55,17 +64,17 @@ impl Blocks {
         let delta: Delta<'_> = object(raw)?.unwrap_or_default();
         let kind = delta.kind();
         let place = self.place(index);
-        let block = place.and_then(|place| self.blocks.get_mut(place));
+        let mut block = place.and_then(|place| self.blocks.get_mut(place));
+        if let Some(block) = &mut block {
+            block.settle(&kind);
+        }
         match (&*kind, block) {
             (kind, Some(block)) if block.kind == Kind::Opaque => {
-                self.kept.keep(raw.map_or(0, |raw| raw.get().len()))?;
+                self.kept.keep(raw)?;
                 block.merge(kind, &delta, raw)?;
             }
             ("text_delta", _) => {
-                if let Some(text) = filled(text(delta.text)?) {
-                    self.text_sent = true;
-                    self.with_block(index, Kind::Text, |block| block.say(text, out));
-                }
+                self.say_text(index, text(delta.text)?.unwrap_or_default(), out);
             }
             ("thinking_delta", _) => {
                 if let Some(text) = filled(text(delta.thinking)?) {
@@ -84,7 +93,7 @@ impl Blocks {
                 }
             }
             ("citations_delta", Some(block)) => {
-                self.kept.keep(raw.map_or(0, |raw| raw.get().len()))?;
+                self.kept.keep(raw)?;
                 block.cite(delta.citation)?;
             }
             _ => {}
@@ -93,15 +102,14 @@ impl Blocks {
     }
 
     /// Ends the block of that index; the latest where the index is missing.
-    pub(super) fn close(&mut self, index: Option<u64>, out: &mut Chunks) {
-        if let Some(block) = self.place(index).and_then(|place| self.blocks.get_mut(place)) {
-            block.close(out);
-        }
+    pub(super) fn close(&mut self, index: Option<u64>, out: &mut Chunks) -> Result<(), Fault> {
+        let block = self.place(index).and_then(|place| self.blocks.get_mut(place));
+        block.map_or(Ok(()), |block| block.close(out))
     }
 
     /// Ends the blocks that were left open.
-    pub(super) fn close_all(&mut self, out: &mut Chunks) {
-        self.blocks.iter_mut().for_each(|block| block.close(out));
+    pub(super) fn close_all(&mut self, out: &mut Chunks) -> Result<(), Fault> {
+        self.blocks.iter_mut().try_for_each(|block| block.close(out))
     }
 
     /// Whether no block has begun.
@@ -117,7 +125,8 @@ impl Blocks {
     /// All blocks as they are sent back, where text and tool calls could not rebuild them. What the API would refuse
     /// in them is left out when they are sent.
     pub(super) fn take_turn(&mut self) -> Option<Value> {
-        let blocks = std::mem::take(&mut self.blocks);
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.retain(|block| !block.is_blank());
         let needed = blocks.iter().any(Block::is_more_than_its_chunks);
         needed.then(|| blocks.into_iter().map(Block::into_value).collect())
     }
@@ -134,6 +143,13 @@ impl Blocks {
             self.places.insert(index, self.blocks.len());
         }
         self.blocks.push(block);
+    }
+
+    fn say_text(&mut self, index: Option<u64>, text: String, out: &mut Chunks) {
+        if !text.is_empty() {
+            self.text_sent = true;
+            self.with_block(index, Kind::Text, |block| block.say(text, out));
+        }
     }
 
     /// Changes the block of that index where it is of that kind, else a new one.

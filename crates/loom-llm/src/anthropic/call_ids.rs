@@ -43,22 +43,17 @@ impl<'a> CallIds<'a> {
     }
 
     /// Notes a call that is sent as it came, under its own id.
-    pub(super) fn keep(&mut self, call: &'a ToolCall) {
-        let own = call.id.as_deref().unwrap_or_default();
+    pub(super) fn keep(&mut self, own: &'a str) {
         self.used.insert(Cow::Borrowed(own));
         self.open.push(OpenCall { own, sent: Cow::Borrowed(own) });
     }
 
     /// The id under which a result is sent: that of the call with the same own id. A result without an id answers the
-    /// first unanswered call that has none, else the first.
+    /// first unanswered call that has none, else the first; one with the id of no such call answers none.
     pub(super) fn of_result(&mut self, own: &'a str) -> Result<Cow<'a, str>, Unsendable> {
         let place = self.open.iter().position(|call| call.own == own);
         let place = place.or_else(|| (own.is_empty() && !self.open.is_empty()).then_some(0));
-        match place {
-            Some(place) => Ok(self.open.remove(place).sent),
-            None if own.is_empty() => Err(Unsendable),
-            None => Ok(Cow::Borrowed(own)),
-        }
+        Ok(self.open.remove(place.ok_or(Unsendable)?).sent)
     }
 }
 

@@ -54,10 +54,7 @@ impl Decode for MessageDecoder {
             "message_start" => self.begin(object(event.message)?.unwrap_or_default(), out),
             "content_block_start" => self.blocks.open(index, event.content_block, out),
             "content_block_delta" => self.blocks.add(index, event.delta, out),
-            "content_block_stop" => {
-                self.blocks.close(index, out);
-                Ok(())
-            }
+            "content_block_stop" => self.blocks.close(index, out),
             "message_delta" => {
                 self.take_end(&object(event.delta)?.unwrap_or_default(), out)?;
                 self.take_usage(event.usage, out)
@@ -76,13 +73,18 @@ impl Decode for MessageDecoder {
         if message.is_error() {
             return Err(Fault::reported(body));
         }
-        self.take_content(message.content().ok_or(NOT_THE_DIALECT)?, out)?;
+        let content = match message.content() {
+            Some(content) => content,
+            None if message.content.is_none() && message.has_ended() => Vec::new(),
+            None => return Err(NOT_THE_DIALECT),
+        };
+        self.take_content(content, out)?;
         self.take_end(&message, out)?;
         self.take_usage(message.usage, out)
     }
 
     fn finish(&mut self, out: &mut Chunks) -> Result<(), Fault> {
-        self.blocks.close_all(out);
+        self.blocks.close_all(out)?;
         if let Some(content) = self.blocks.take_turn() {
             out.push_back(LlmChunk::Turn(ProviderTurn::new(DIALECT, content)));
         }
@@ -134,11 +136,7 @@ impl MessageDecoder {
 
     /// Blocks that came with their message.
     fn take_content(&mut self, blocks: Vec<&RawValue>, out: &mut Chunks) -> Result<(), Fault> {
-        for block in blocks {
-            self.blocks.open(None, Some(block), out)?;
-            self.blocks.close(None, out);
-        }
-        Ok(())
+        blocks.into_iter().try_for_each(|block| self.blocks.take(block, out))
     }
 
     fn take_end(&mut self, message: &MessageHead<'_>, out: &mut Chunks) -> Result<(), Fault> {

@@ -75,8 +75,8 @@ pub(super) fn body(request: &ChatRequest, streamed: bool) -> Result<Vec<u8>, Uns
         system,
         temperature: request.temperature,
         stop_sequences: &request.stop,
-        tools: request.tools.iter().map(tool).collect(),
-        tool_choice: request.tool_choice.as_ref().map(tool_choice),
+        tools: request.tools.iter().map(tool).collect::<Result<_, _>>()?,
+        tool_choice: request.tool_choice.as_ref().map(tool_choice).transpose()?,
         output_config,
         stream: streamed,
         extra,
@@ -96,6 +96,9 @@ const OWN_NAMES: [&str; 9] = [
     "tools",
 ];
 
+/// An older place of the form, which would be a second one.
+const FORMAT_ALONE: &str = "output_format";
+
 fn own_words(request: &ChatRequest) -> Result<Map<String, Value>, Unsendable> {
     let collides = |name: &String| OWN_NAMES.contains(&name.as_str());
     if request.extra.keys().any(collides) { Err(Unsendable) } else { Ok(request.extra.clone()) }
@@ -107,6 +110,9 @@ fn output_config<'a>(
     extra: &mut Map<String, Value>,
 ) -> Result<Option<OutputConfig<'a>>, Unsendable> {
     let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format else { return Ok(None) };
+    if extra.contains_key(FORMAT_ALONE) {
+        return Err(Unsendable);
+    }
     let beside = match extra.remove("output_config") {
         None => Map::new(),
         Some(Value::Object(beside)) if !beside.contains_key("format") => beside,
@@ -116,15 +122,21 @@ fn output_config<'a>(
     Ok(Some(OutputConfig { format, extra: beside }))
 }
 
-fn tool(tool: &ToolSpec) -> WireTool<'_> {
-    WireTool { name: &tool.name, description: &tool.description, input_schema: &tool.parameters }
+fn tool(tool: &ToolSpec) -> Result<WireTool<'_>, Unsendable> {
+    let ToolSpec { name, description, parameters } = tool;
+    if name.is_empty() {
+        Err(Unsendable)
+    } else {
+        Ok(WireTool { name, description, input_schema: parameters })
+    }
 }
 
-fn tool_choice(choice: &ToolChoice) -> WireToolChoice<'_> {
-    match choice {
+fn tool_choice(choice: &ToolChoice) -> Result<WireToolChoice<'_>, Unsendable> {
+    Ok(match choice {
+        ToolChoice::Named(name) if name.is_empty() => return Err(Unsendable),
         ToolChoice::Auto => WireToolChoice::Auto,
         ToolChoice::None => WireToolChoice::None,
         ToolChoice::Required => WireToolChoice::Any,
         ToolChoice::Named(name) => WireToolChoice::Tool { name },
-    }
+    })
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::DIALECT;
 use super::call_ids::CallIds;
 use crate::chunk::ToolCall;
-use crate::dialect::Unsendable;
+use crate::dialect::{Unsendable, object_of, sent_arguments};
 use crate::request::{Image, Message};
 
 /// System text and turns, apart as the API wants them.
@@ -52,7 +52,7 @@ pub(super) enum OwnBlock<'a> {
     ToolUse {
         id: Cow<'a, str>,
         name: &'a str,
-        input: &'a RawValue,
+        input: Cow<'a, RawValue>,
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
@@ -73,14 +73,17 @@ pub(super) enum ImageSource<'a> {
 /// A block that is sent back as it came, the input of a tool as it was written.
 pub(super) struct KeptBlock<'a> {
     block: &'a Map<String, Value>,
-    input: Option<&'a RawValue>,
+    input: Option<Cow<'a, RawValue>>,
 }
 
 impl<'a> Conversation<'a> {
     /// The conversation of those messages.
     ///
     /// Messages of one side that follow each other are one turn, as they are to the API; so all results of a turn's
-    /// tools stand in the message after it.
+    /// tools stand in the message after it, and there before anything else, as the API demands.
+    ///
+    /// # Errors
+    /// [`Unsendable`] for a call without a name, and for a result that answers no call.
     pub(super) fn of(messages: &'a [Message]) -> Result<Self, Unsendable> {
         let mut conversation = Self::default();
         let mut ids = CallIds::default();
@@ -100,16 +103,15 @@ impl<'a> Conversation<'a> {
                     (Role::User, vec![WireBlock::Own(result)])
                 }
                 Message::Assistant { content, tool_calls, turn } => {
-                    ids.begin_turn();
-                    let calls = tool_calls.iter().map(|call| call.expose_tainted());
+                    if !conversation.is_at(Role::Assistant) {
+                        ids.begin_turn();
+                    }
                     let turn = turn.as_ref().map(|turn| turn.expose_tainted());
                     let blocks = match turn.filter(|turn| turn.dialect == DIALECT) {
-                        Some(turn) => {
-                            calls.for_each(|call| ids.keep(call));
-                            kept(&turn.content)?
-                        }
+                        Some(turn) => kept(&turn.content, &mut ids)?,
                         None => {
-                            let calls = calls.map(|call| tool_use(call, &mut ids));
+                            let calls =
+                                tool_calls.iter().map(|call| tool_use(call.expose_tainted(), &mut ids));
                             text(content.expose_tainted())
                                 .into_iter()
                                 .map(Ok)
@@ -122,6 +124,9 @@ impl<'a> Conversation<'a> {
             };
             conversation.say(role, blocks);
         }
+        for turn in &mut conversation.turns {
+            turn.content.sort_by_key(|block| !block.is_result());
+        }
         Ok(conversation)
     }
 
@@ -132,6 +137,17 @@ impl<'a> Conversation<'a> {
             Some(turn) if turn.role == role => turn.content.extend(blocks),
             _ => self.turns.push(WireTurn { role, content: blocks }),
         }
+    }
+
+    fn is_at(&self, role: Role) -> bool {
+        self.turns.last().is_some_and(|turn| turn.role == role)
+    }
+}
+
+impl WireBlock<'_> {
+    /// Whether it is what a tool of the caller's returned.
+    fn is_result(&self) -> bool {
+        matches!(self, Self::Own(OwnBlock::ToolResult { .. }))
     }
 }
 
@@ -159,21 +175,13 @@ fn in_url(url: &str) -> Option<ImageSource<'_>> {
 }
 
 fn tool_use<'a>(call: &'a ToolCall, ids: &mut CallIds<'a>) -> Result<WireBlock<'a>, Unsendable> {
-    let name = call.name.as_deref().ok_or(Unsendable)?;
-    let input = input(&call.arguments)?;
+    let name = call.name.as_deref().filter(|name| !name.is_empty()).ok_or(Unsendable)?;
+    let input = sent_arguments(&call.arguments)?;
     Ok(WireBlock::Own(OwnBlock::ToolUse { id: ids.of_call(call), name, input }))
 }
 
-/// Arguments as the object that the API demands. None (no text, white space or `null`) are an empty one; what is
-/// anything else is never sent as one.
-fn input(arguments: &str) -> Result<&RawValue, Unsendable> {
-    let none = matches!(arguments.trim(), "" | "null");
-    let raw: &RawValue = serde_json::from_str(if none { "{}" } else { arguments })?;
-    if raw.get().starts_with('{') { Ok(raw) } else { Err(Unsendable) }
-}
-
 /// The blocks of a turn of this dialect, without those that the API would refuse.
-fn kept(turn: &Value) -> Result<Vec<WireBlock<'_>>, Unsendable> {
+fn kept<'a>(turn: &'a Value, ids: &mut CallIds<'a>) -> Result<Vec<WireBlock<'a>>, Unsendable> {
     let mut kept = Vec::new();
     for block in turn.as_array().ok_or(Unsendable)? {
         let block = block.as_object().ok_or(Unsendable)?;
@@ -182,12 +190,15 @@ fn kept(turn: &Value) -> Result<Vec<WireBlock<'_>>, Unsendable> {
         if kind == "text" && words("text").is_none_or(is_blank) {
             continue;
         }
-        let input = match words("input").map(input).transpose() {
-            Ok(input) => input,
-            Err(unsendable) if kind == "tool_use" => return Err(unsendable),
-            // A tool of the provider's own whose input was cut off has not run.
-            Err(_) => continue,
-        };
+        // A tool of the provider's own whose input was cut off has not run.
+        if kind != "tool_use" && words("input").is_some_and(|input| object_of(input).is_none()) {
+            continue;
+        }
+        let input = words("input").map(sent_arguments).transpose()?;
+        if kind == "tool_use" {
+            words("name").filter(|name| !name.is_empty()).ok_or(Unsendable)?;
+            ids.keep(words("id").unwrap_or_default());
+        }
         kept.push(KeptBlock { block, input });
     }
     // Thinking with nothing after it and no signature was cut off, and is refused without one.
@@ -208,7 +219,7 @@ impl Serialize for KeptBlock<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.block.len()))?;
         for (name, value) in self.block {
-            match self.input {
+            match &self.input {
                 Some(input) if name == "input" => map.serialize_entry(name, input)?,
                 _ => map.serialize_entry(name, value)?,
             }

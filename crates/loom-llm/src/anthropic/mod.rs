@@ -9,6 +9,7 @@ mod blocks;
 mod call_ids;
 mod decode;
 mod encode;
+mod input;
 mod messages;
 mod wire;
 
@@ -34,7 +35,7 @@ const DIALECT: &str = "anthropic";
 /// space is left out, since the API refuses it.
 ///
 /// [`ChatRequest::extra`] may hold any field of the API that a request has no field for; `output_config` too, where it
-/// has no `format` beside that of the request.
+/// has no `format` beside that of the request, and `output_format` where the request has no form of its own.
 #[derive(Debug)]
 pub struct Anthropic {
     exchange: Exchange<Messages>,

@@ -23,7 +23,7 @@ lenient_object! {
     pub(super) struct MessageHead<'a> {
         kind ("type"): &'a RawValue,
         pub(super) id ("id"): &'a RawValue,
-        content ("content"): &'a RawValue,
+        pub(super) content ("content"): &'a RawValue,
         pub(super) stop_reason ("stop_reason"): &'a RawValue,
         pub(super) stop_details ("stop_details"): &'a RawValue,
         pub(super) usage ("usage"): &'a RawValue,
@@ -45,8 +45,14 @@ lenient_object! {
         pub(super) citation ("citation"): &'a RawValue,
     }
 
-    /// The part of a block that is never read as a JSON value.
-    pub(super) struct ToolInput<'a> {
+    /// What is read of the beginning of a block.
+    pub(super) struct BlockHead<'a> {
+        kind ("type"): &'a RawValue,
+        pub(super) id ("id"): &'a RawValue,
+        pub(super) name ("name"): &'a RawValue,
+        pub(super) text ("text"): &'a RawValue,
+        pub(super) thinking ("thinking"): &'a RawValue,
+        /// Never read as a JSON value.
         pub(super) input ("input"): &'a RawValue,
     }
 
@@ -78,14 +84,30 @@ impl<'a> Event<'a> {
 }
 
 impl<'a> MessageHead<'a> {
-    /// Its content blocks; none where they are no list.
+    /// Its content blocks; plain text is the only one. None where they are of another type.
     pub(super) fn content(&self) -> Option<Vec<&'a RawValue>> {
-        serde_json::from_str(self.content?.get()).ok()
+        let content = self.content?;
+        if content.get().starts_with('"') {
+            return Some(vec![content]);
+        }
+        serde_json::from_str(content.get()).ok()
+    }
+
+    /// Whether it says why it ended.
+    pub(super) fn has_ended(&self) -> bool {
+        word(self.stop_reason).is_some()
     }
 
     /// Whether it is an error in the place of a message.
     pub(super) fn is_error(&self) -> bool {
         is_error(self.error) || word(self.kind).is_some_and(|kind| kind == "error")
+    }
+}
+
+impl<'a> BlockHead<'a> {
+    /// Its type, where it tells one.
+    pub(super) fn kind(&self) -> Option<Cow<'a, str>> {
+        word(self.kind)
     }
 }
 

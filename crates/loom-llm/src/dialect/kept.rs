@@ -2,37 +2,37 @@
 
 use serde_json::Value;
 
-use super::Fault;
-use crate::error::{MalformedReply, TURN_MAX_BYTES};
+use super::{Fault, Field, values_in};
+use crate::error::{MalformedReply, TURN_VALUES_MAX};
 
-/// What a part counts as beside its JSON, so that a great many small ones are bounded too.
-const PART_BYTES: usize = 64;
+/// What a part counts as beside its values, for the bookkeeping that it takes.
+const PART_VALUES: usize = 4;
 
-/// Bytes of JSON kept so far. Text that is kept counts as text of the reply and not here.
+/// JSON values kept so far. Their text is no more than the body's, which has a bound of its own: a picture is one value.
 #[derive(Debug, Default)]
-pub(crate) struct KeptBytes(usize);
+pub(crate) struct KeptValues(usize);
 
-impl KeptBytes {
-    /// Counts what is about to be kept.
-    pub(crate) fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.0 = self.0.saturating_add(bytes).saturating_add(PART_BYTES);
-        if self.0 > TURN_MAX_BYTES { Err(Fault::Malformed(MalformedReply::TurnTooLarge)) } else { Ok(()) }
+impl KeptValues {
+    /// Counts a part that is about to be kept.
+    pub(crate) fn keep(&mut self, part: Field<'_>) -> Result<(), Fault> {
+        self.count(part.map_or(0, |part| values_in(part.get())))
     }
 
-    /// Counts a value that has been read already.
-    pub(crate) fn keep_value(&mut self, value: &Value) -> Result<(), Fault> {
-        self.keep(weight(value))
+    /// Counts a part that has been read already.
+    pub(crate) fn keep_value(&mut self, part: &Value) -> Result<(), Fault> {
+        self.count(values_of(part))
+    }
+
+    fn count(&mut self, values: usize) -> Result<(), Fault> {
+        self.0 = self.0.saturating_add(values).saturating_add(PART_VALUES);
+        if self.0 > TURN_VALUES_MAX { Err(Fault::Malformed(MalformedReply::TurnTooLarge)) } else { Ok(()) }
     }
 }
 
-/// About the bytes of the value as it was written.
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(values) => 2 + values.iter().map(|value| 1 + weight(value)).sum::<usize>(),
-        Value::Object(fields) => {
-            2 + fields.iter().map(|(name, value)| name.len() + 4 + weight(value)).sum::<usize>()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+fn values_of(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(values) => values.iter().map(values_of).sum(),
+        Value::Object(fields) => fields.values().map(values_of).sum(),
+        _ => 0,
     }
 }

@@ -4,6 +4,7 @@
 mod kept;
 mod lenient;
 mod raw;
+mod sent;
 mod told;
 mod usage;
 
@@ -17,9 +18,12 @@ use crate::decoder::ReplyDecoder;
 use crate::error::{MalformedReply, Remedy};
 use crate::request::ChatRequest;
 
-pub(crate) use kept::KeptBytes;
+pub(crate) use kept::KeptValues;
 pub(crate) use lenient::{Key, filled, lenient_object};
-pub(crate) use raw::{Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text};
+pub(crate) use raw::{
+    Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text, values_in,
+};
+pub(crate) use sent::{object_of, sent_arguments};
 pub(crate) use told::{Told, read_error, told};
 pub(crate) use usage::RunningUsage;
 

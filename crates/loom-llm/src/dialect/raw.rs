@@ -44,6 +44,22 @@ pub(crate) fn count<'a, T: Deserialize<'a>>(field: Field<'a>) -> Option<T> {
     serde_json::from_str(field?.get()).ok()
 }
 
+/// About how many JSON values there are in the text, counted without reading it: one, and one more for each mark that
+/// opens a list or an object or parts two values.
+pub(crate) fn values_in(json: &str) -> usize {
+    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
 /// Whether the field holds an error, in one of the two forms that errors have.
 pub(crate) fn is_error(field: Field<'_>) -> bool {
     field.is_some_and(|error| error.get().starts_with(['{', '"']))

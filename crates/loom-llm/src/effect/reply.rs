@@ -158,8 +158,18 @@ impl FinishReason {
             | "max_output_tokens"
             | "model_context_window_exceeded" => Self::Length,
             "tool_calls" | "function_call" | "tool_use" => Self::ToolCalls,
-            "content_filter" | "refusal" | "sensitive" | "safety" | "recitation" | "blocklist"
-            | "prohibited_content" | "spii" | "image_safety" => Self::ContentFilter,
+            "content_filter"
+            | "refusal"
+            | "sensitive"
+            | "safety"
+            | "recitation"
+            | "blocklist"
+            | "prohibited_content"
+            | "spii"
+            | "model_armor"
+            | "image_safety"
+            | "image_prohibited_content"
+            | "image_recitation" => Self::ContentFilter,
             _ => Self::Other,
         })
     }
@@ -176,6 +186,7 @@ mod tests {
             ("length", Some(FinishReason::Length)),
             ("tool_calls", Some(FinishReason::ToolCalls)),
             ("content_filter", Some(FinishReason::ContentFilter)),
+            ("IMAGE_PROHIBITED_CONTENT", Some(FinishReason::ContentFilter)),
             ("eos", Some(FinishReason::Stop)),
             ("model_length", Some(FinishReason::Length)),
             ("COMPLETE", Some(FinishReason::Stop)),

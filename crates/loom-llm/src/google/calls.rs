@@ -3,9 +3,9 @@
 use serde_json::value::RawValue;
 
 use super::arguments::{Arguments, ValuesLeft};
-use super::wire::FunctionCall;
+use super::wire::{FunctionCall, PartialArg};
 use crate::chunk::{LlmChunk, TOOL_CALLS_MAX};
-use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, list, object, text};
+use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, list, text};
 use crate::error::MalformedReply;
 
 /// The tool calls of a reply, in order of their first piece.
@@ -65,8 +65,7 @@ impl Calls {
         };
         call.take_written(written)?;
         for value in values {
-            let value = object(Some(value))?.ok_or(NOT_THE_DIALECT)?;
-            call.streamed.add(&value, &mut self.values_left)?;
+            call.streamed.add(&PartialArg::of(value)?, &mut self.values_left)?;
         }
         call.has_one_form()?;
         let (id, name) = (told(&mut call.id, id), told(&mut call.name, name));

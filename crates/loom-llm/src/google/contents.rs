@@ -1,5 +1,7 @@
 //! The turns of a conversation in the dialect's words.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -8,7 +10,7 @@ use serde_json::{Map, Value};
 use super::DIALECT;
 use super::turn::{ARGUMENTS, CALL};
 use crate::chunk::ToolCall;
-use crate::dialect::Unsendable;
+use crate::dialect::{Unsendable, sent_arguments};
 use crate::request::{Image, Message};
 
 /// System text and turns, apart as the API wants them.
@@ -55,7 +57,7 @@ pub(super) enum OwnPart<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         name: &'a str,
-        args: &'a RawValue,
+        args: Cow<'a, RawValue>,
     },
     FunctionResponse {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +82,7 @@ pub(super) struct KeptPart<'a> {
 
 struct KeptCall<'a> {
     call: &'a Map<String, Value>,
-    arguments: Option<&'a RawValue>,
+    arguments: Option<Cow<'a, RawValue>>,
 }
 
 /// The calls of the latest turn that have no result yet, in their order.
@@ -90,7 +92,7 @@ impl<'a> Contents<'a> {
     /// The contents of those messages.
     ///
     /// # Errors
-    /// [`Unsendable`] for a call without a name, for arguments that are no object, and for a result that answers no call.
+    /// [`Unsendable`] for a call without a name, and for a result that answers no call.
     pub(super) fn of(messages: &'a [Message]) -> Result<Self, Unsendable> {
         let mut contents = Self::default();
         let mut open = OpenCalls::new();
@@ -140,14 +142,12 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The call that a result with that id answers: the one of the id, else the first of those that have none. A result
-/// without an id may answer a call with one, too, but never the other way round.
+/// The call that a result with that id answers. A result without an id answers the first call that has none, else the
+/// first; one with the id of no such call answers none.
 fn answered<'a>(open: &mut OpenCalls<'a>, id: &str) -> Result<&'a ToolCall, Unsendable> {
     let of_id = open.iter().position(|call| call.id.as_deref().unwrap_or_default() == id);
-    let without = || open.iter().position(|call| call.id.as_deref().is_none_or(str::is_empty));
     let first = || (id.is_empty() && !open.is_empty()).then_some(0);
-    let place = of_id.or_else(without).or_else(first).ok_or(Unsendable)?;
-    Ok(open.remove(place))
+    Ok(open.remove(of_id.or_else(first).ok_or(Unsendable)?))
 }
 
 fn text(text: &str) -> Option<Part<'_>> {
@@ -185,7 +185,7 @@ fn type_by_name(url: &str) -> Option<&'static str> {
 
 fn function_call(call: &ToolCall) -> Result<Part<'_>, Unsendable> {
     let (id, name) = identity(call)?;
-    Ok(Part::Own(OwnPart::FunctionCall { id, name, args: object(&call.arguments)? }))
+    Ok(Part::Own(OwnPart::FunctionCall { id, name, args: sent_arguments(&call.arguments)? }))
 }
 
 fn result<'a>(call: &'a ToolCall, content: &'a str, is_error: bool) -> Result<Part<'a>, Unsendable> {
@@ -196,15 +196,12 @@ fn result<'a>(call: &'a ToolCall, content: &'a str, is_error: bool) -> Result<Pa
 
 fn identity(call: &ToolCall) -> Result<(Option<&str>, &str), Unsendable> {
     let id = call.id.as_deref().filter(|id| !id.is_empty());
-    Ok((id, call.name.as_deref().ok_or(Unsendable)?))
+    Ok((id, named(call.name.as_deref())?))
 }
 
-/// Arguments as the object that the API demands. None (no text, white space or `null`) are an empty one; what is
-/// anything else is never sent as one.
-fn object(arguments: &str) -> Result<&RawValue, Unsendable> {
-    let none = matches!(arguments.trim(), "" | "null");
-    let raw: &RawValue = serde_json::from_str(if none { "{}" } else { arguments })?;
-    if raw.get().starts_with('{') { Ok(raw) } else { Err(Unsendable) }
+/// The API knows no tool without a name.
+fn named(name: Option<&str>) -> Result<&str, Unsendable> {
+    name.filter(|name| !name.is_empty()).ok_or(Unsendable)
 }
 
 /// The parts of a turn of this dialect.
@@ -217,8 +214,9 @@ impl<'a> KeptPart<'a> {
         let part = part.as_object().ok_or(Unsendable)?;
         let call = match part.get(CALL).map(|call| call.as_object().ok_or(Unsendable)).transpose()? {
             Some(call) => {
+                named(call.get("name").and_then(Value::as_str))?;
                 let text = call.get(ARGUMENTS).map(|text| text.as_str().ok_or(Unsendable)).transpose()?;
-                Some(KeptCall { call, arguments: text.map(object).transpose()? })
+                Some(KeptCall { call, arguments: text.map(sent_arguments).transpose()? })
             }
             None => None,
         };
@@ -243,7 +241,7 @@ impl Serialize for KeptCall<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.call.len()))?;
         for (name, value) in self.call {
-            match self.arguments {
+            match &self.arguments {
                 Some(arguments) if name == ARGUMENTS => map.serialize_entry(name, arguments)?,
                 _ => map.serialize_entry(name, value)?,
             }

@@ -14,6 +14,19 @@ use crate::dialect::{
 /// The word of a candidate that the model ended itself.
 const STOP: &str = "STOP";
 
+/// The words of a candidate that the provider held back or broke off for what it says.
+const REFUSALS: [&str; 9] = [
+    "BLOCKLIST",
+    "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+    "IMAGE_SAFETY",
+    "MODEL_ARMOR",
+    "PROHIBITED_CONTENT",
+    "RECITATION",
+    "SAFETY",
+    "SPII",
+];
+
 /// The word for having none.
 const NO_REASON: &str = "FINISH_REASON_UNSPECIFIED";
 
@@ -125,7 +138,12 @@ impl ContentDecoder {
             self.take_part(choice, part, out)?;
         }
         if let Some(reason) = text(candidate.finish_reason)? {
+            let declined = REFUSALS.contains(&&*reason);
             self.take_finish(choice, reason, out);
+            if declined {
+                let explanation = filled(text(candidate.finish_message)?);
+                out.push_back(LlmChunk::Declined { choice, explanation });
+            }
         }
         Ok(())
     }

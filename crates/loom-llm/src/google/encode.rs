@@ -50,11 +50,11 @@ pub(super) fn body(request: &ChatRequest) -> Result<Vec<u8>, Unsendable> {
     let generation_config = generation_config(request, &mut extra)?;
     refuse(&extra, &OWN_NAMES)?;
     let Contents { system, contents } = Contents::of(&request.messages)?;
+    let declarations: Vec<_> = request.tools.iter().map(declaration).collect::<Result<_, _>>()?;
     Ok(serde_json::to_vec(&WireRequest {
         contents,
         system_instruction: (!system.is_empty()).then_some(SystemInstruction { parts: system }),
-        tools: (!request.tools.is_empty())
-            .then(|| [WireTools { function_declarations: request.tools.iter().map(declaration).collect() }]),
+        tools: (!declarations.is_empty()).then_some([WireTools { function_declarations: declarations }]),
         tool_config,
         generation_config,
         extra,
@@ -131,6 +131,7 @@ fn tool_config(
             ToolChoice::Auto => ("AUTO", None),
             ToolChoice::None => ("NONE", None),
             ToolChoice::Required => ("ANY", None),
+            ToolChoice::Named(name) if name.is_empty() => return Err(Unsendable),
             ToolChoice::Named(name) => ("ANY", Some(json!([name]))),
         };
         calling.insert("mode".to_owned(), mode.into());
@@ -142,7 +143,10 @@ fn tool_config(
     Ok(config)
 }
 
-fn declaration(spec: &ToolSpec) -> FunctionDeclaration<'_> {
+fn declaration(spec: &ToolSpec) -> Result<FunctionDeclaration<'_>, Unsendable> {
     let ToolSpec { name, description, parameters } = spec;
-    FunctionDeclaration { name, description, parameters_json_schema: parameters }
+    if name.is_empty() {
+        return Err(Unsendable);
+    }
+    Ok(FunctionDeclaration { name, description, parameters_json_schema: parameters })
 }

@@ -97,7 +97,7 @@ impl Provider for Gemini {
 /// A decoder of one reply of the dialect, for a transport of one's own; errors name `provider` as the origin of words.
 ///
 /// Beside what every decoder holds, it keeps the parts of the reply until its end, for the turn to send back, and the
-/// arguments of open calls: parts bounded by [`TURN_MAX_BYTES`](crate::error::TURN_MAX_BYTES), text by the bound of the
+/// arguments of open calls: parts bounded by [`TURN_VALUES_MAX`](crate::error::TURN_VALUES_MAX), text by the bound of the
 /// body, the number of streamed arguments by [`ARGUMENT_VALUES_MAX`].
 #[must_use]
 pub fn decoder(provider: &str) -> ReplyDecoder {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::DIALECT;
 use super::wire::fields;
 use crate::chunk::ProviderTurn;
-use crate::dialect::{Fault, Field, KeptBytes, read};
+use crate::dialect::{Fault, Field, KeptValues, read};
 
 /// The field of a part that is a call, and that of its arguments.
 pub(super) const CALL: &str = "functionCall";
@@ -25,7 +25,7 @@ pub(super) struct Turn {
     calls: Vec<Call>,
     /// Some part is more than its text or its call.
     needed: bool,
-    kept: KeptBytes,
+    kept: KeptValues,
 }
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Turn {
     /// Takes a part that is no call.
     pub(super) fn keep(&mut self, part: Field<'_>) -> Result<(), Fault> {
         self.needed = true;
-        self.kept.keep(part.map_or(0, |part| part.get().len()))?;
+        self.kept.keep(part)?;
         self.parts.push(Part::Other(owned(fields(part)?)?));
         Ok(())
     }
@@ -69,8 +69,7 @@ impl Turn {
         // Streamed arguments come in a great many pieces that leave nothing here.
         if !beside.is_empty() || call.keys().any(|name| !matches!(name.as_str(), "id" | "name")) {
             self.needed = true;
-            let fields = call.iter().chain(&beside);
-            self.kept.keep(fields.map(|(name, raw)| name.len() + raw.get().len()).sum())?;
+            call.values().chain(beside.values()).try_for_each(|raw| self.kept.keep(Some(raw)))?;
         }
         let (call, beside) = (owned(call)?, owned(beside)?);
         if let Some(kept) = self.placed(position) {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use loom_effect_runtime::Usage;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, Field, count, is_error, lenient_object, object};
+use crate::dialect::{Fault, Field, NOT_THE_DIALECT, count, is_error, lenient_object, object};
 
 lenient_object! {
     /// One object of a stream, or a reply in one piece.
@@ -23,6 +23,7 @@ lenient_object! {
         pub(super) index ("index"): &'a RawValue,
         pub(super) content ("content"): &'a RawValue,
         pub(super) finish_reason ("finishReason"): &'a RawValue,
+        pub(super) finish_message ("finishMessage"): &'a RawValue,
     }
 
     pub(super) struct Content<'a> {
@@ -51,6 +52,16 @@ lenient_object! {
         will_continue ("willContinue"): &'a RawValue,
     }
 
+    /// A value among the arguments, or a further piece of one.
+    pub(super) struct PartialArg<'a> {
+        pub(super) json_path ("jsonPath"): &'a RawValue,
+        pub(super) string_value ("stringValue"): &'a RawValue,
+        pub(super) number_value ("numberValue"): &'a RawValue,
+        pub(super) bool_value ("boolValue"): &'a RawValue,
+        pub(super) null_value ("nullValue"): &'a RawValue,
+        will_continue ("willContinue"): &'a RawValue,
+    }
+
     struct UsageMetadata<'a> {
         prompt_token_count ("promptTokenCount"): &'a RawValue,
         candidates_token_count ("candidatesTokenCount"): &'a RawValue,
@@ -65,25 +76,6 @@ pub(super) struct PlainText<'a> {
     pub(super) text: Cow<'a, str>,
     #[serde(default)]
     pub(super) thought: Option<bool>,
-}
-
-/// A value among the arguments, or a further piece of one.
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct PartialArg<'a> {
-    #[serde(borrow)]
-    pub(super) json_path: Field<'a>,
-    #[serde(borrow)]
-    pub(super) string_value: Field<'a>,
-    #[serde(borrow)]
-    pub(super) number_value: Field<'a>,
-    #[serde(borrow)]
-    pub(super) bool_value: Field<'a>,
-    /// Written as `null` by the JSON form of protocol buffers, so that its presence is its value.
-    #[serde(borrow, deserialize_with = "present")]
-    pub(super) null_value: Field<'a>,
-    #[serde(borrow)]
-    will_continue: Field<'a>,
 }
 
 impl Chunk<'_> {
@@ -106,7 +98,18 @@ impl FunctionCall<'_> {
     }
 }
 
-impl PartialArg<'_> {
+impl<'a> PartialArg<'a> {
+    /// The piece that was written.
+    pub(super) fn of(raw: &'a RawValue) -> Result<Self, Fault> {
+        let mut piece: Self = object(Some(raw))?.ok_or(NOT_THE_DIALECT)?;
+        let values = [piece.string_value, piece.number_value, piece.bool_value, piece.null_value];
+        if values.iter().all(Option::is_none) {
+            // The JSON form of protocol buffers writes it as `null`, so that its presence is its value.
+            piece.null_value = fields(Some(raw))?.get("nullValue").copied();
+        }
+        Ok(piece)
+    }
+
     /// Whether further pieces of the value follow.
     pub(super) fn will_continue(&self) -> bool {
         is_true(self.will_continue)
@@ -129,8 +132,4 @@ pub(super) fn fields<'a>(field: Field<'a>) -> Result<BTreeMap<String, &'a RawVal
 
 fn is_true(field: Field<'_>) -> bool {
     field.is_some_and(|raw| raw.get() == "true")
-}
-
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Field<'a>, D::Error> {
-    <&'a RawValue>::deserialize(deserializer).map(Some)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::DIALECT;
 use crate::chunk::ProviderTurn;
-use crate::dialect::{Fault, KeptBytes};
+use crate::dialect::{Fault, KeptValues};
 
 /// The fields of an assistant message that carry reasoning; they go back as they came.
 pub(super) const CONTENT: &str = "reasoning_content";
@@ -24,7 +24,7 @@ pub(super) struct Returned {
     details: Vec<Value>,
     /// By the call's position.
     extras: Vec<Value>,
-    kept: KeptBytes,
+    kept: KeptValues,
 }
 
 impl Returned {
@@ -117,7 +117,7 @@ fn merge(
     block: &mut Map<String, Value>,
     name: String,
     value: Value,
-    kept: &mut KeptBytes,
+    kept: &mut KeptValues,
 ) -> Result<(), Fault> {
     let grows = matches!(name.as_str(), "text" | "summary" | "data");
     match (block.get_mut(&name), value) {

@@ -2,7 +2,7 @@
 
 use loom_llm::DecodeError;
 use loom_llm::chunk::TOOL_CALLS_MAX;
-use loom_llm::error::{MalformedReply, TURN_MAX_BYTES};
+use loom_llm::error::{MalformedReply, TURN_VALUES_MAX};
 use loom_llm::{LlmChunk, anthropic};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -33,11 +33,22 @@ fn tool_calls_beyond_the_bound_are_malformed() {
 
 #[test]
 fn blocks_without_end_are_bounded_and_cost_linear_time() {
-    let mut decoder = anthropic::decoder("peer");
     // Each block is followed by a part of the very first one.
     let late = delta(0, json!({"type": "of_tomorrow"}));
     let blocks = (0..4_000).flat_map(|index| [open(index, json!({"type": "x"})), late.clone()]);
-    let packet = stream(&blocks.collect::<Vec<_>>());
+    assert_is_bounded(&blocks.collect::<Vec<_>>());
+}
+
+#[test]
+fn blocks_that_nothing_is_added_to_are_bounded_too() {
+    for block in [json!({"type": "x"}), json!({"type": "text", "text": ""}), json!({}), json!(null)] {
+        assert_is_bounded(&(0..4_000).map(|index| open(index, block.clone())).collect::<Vec<_>>());
+    }
+}
+
+/// The events, again and again, are too much for a turn before they are too much for a body.
+fn assert_is_bounded(events: &[Value]) {
+    let (mut decoder, packet) = (anthropic::decoder("peer"), stream(events));
     let mut pushed = 0;
     let error = loop {
         pushed += packet.len();
@@ -51,7 +62,7 @@ fn blocks_without_end_are_bounded_and_cost_linear_time() {
     };
     assert!(matches!(error, DecodeError::Malformed(MalformedReply::TurnTooLarge)), "{error:?}");
     // A block is kept with its bookkeeping; what stands round it on the wire is several times that.
-    assert!(pushed <= 4 * TURN_MAX_BYTES, "{pushed}");
+    assert!(pushed <= 64 * TURN_VALUES_MAX, "{pushed}");
 }
 
 /// D20: arguments of which no call can be made are a fault, never an absence.
@@ -68,9 +79,9 @@ fn arguments_that_belong_to_no_call_or_are_no_text_are_malformed() {
             delta(0, json!({"type": "input_json_delta", "partial_json": {"a": 1}})),
         ],
         vec![tool(0, "t", json!({})), delta(0, json!({"type": "input_json_delta", "partial_json": 7}))],
-        vec![tool(0, "t", json!("text"))],
-        vec![tool(0, "t", json!([1]))],
-        vec![tool(0, "t", json!(false))],
+        vec![tool(0, "t", json!("text")), close(0)],
+        vec![tool(0, "t", json!([1])), close(0)],
+        vec![tool(0, "t", json!(false)), stop()],
     ] {
         assert_eq!(reason(&events), Some(MalformedReply::NotTheDialect), "{events:?}");
     }

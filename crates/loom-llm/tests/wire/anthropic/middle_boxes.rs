@@ -159,10 +159,41 @@ fn a_reply_in_one_piece_may_be_a_refusal_or_an_error_and_must_have_content() {
             "{body}"
         );
     }
-    for body in [r"{}", r#"{"content": "Hi"}"#, r#"[{"content": []}]"#, r#"{"content": ["#] {
+    for body in [
+        r"{}",
+        r#"{"content": null}"#,
+        r#"{"content": null, "stop_reason": ""}"#,
+        r#"{"content": 7, "stop_reason": "end_turn"}"#,
+        r#"{"content": {}, "stop_reason": "end_turn"}"#,
+        r#"[{"content": []}]"#,
+        r#"{"content": ["#,
+    ] {
         let (_, error) = decode([body.as_bytes()]);
         let malformed = matches!(error, Some(DecodeError::Malformed(MalformedReply::NotTheDialect)));
         assert!(malformed || matches!(error, Some(DecodeError::EndedEarly)), "{body}: {error:?}");
+    }
+}
+
+#[test]
+fn content_that_is_plain_text_is_said_and_none_at_all_is_an_empty_reply() {
+    for content in [json!("Hi"), json!(["H", "i"]), json!(["H", {"type": "text", "text": "i"}])] {
+        for body in [json!({"content": content}), json!({"content": content, "stop_reason": "end_turn"})] {
+            let (got, error) = decode([body.to_string().as_bytes()]);
+            assert!(error.is_none(), "{body}: {error:?}");
+            let got = fold(got);
+            assert_eq!((got.text.as_str(), turn(&got)), ("Hi", None), "{body}");
+        }
+        let begun = json!({"type": "message_start", "message": {"id": "m", "content": content}});
+        assert_eq!(reply(&[begun, text(0, "!"), stop()]).text, "Hi!");
+    }
+    for body in [
+        json!({"content": null, "stop_reason": "refusal", "usage": {"input_tokens": 5, "output_tokens": 0}}),
+        json!({"stop_reason": "refusal", "usage": {"input_tokens": 5, "output_tokens": 0}}),
+    ] {
+        let (got, error) = decode([body.to_string().as_bytes()]);
+        assert!(error.is_none(), "{body}: {error:?}");
+        let got = fold(got);
+        assert_eq!((got.text.as_str(), got.declined, got.usage), ("", true, Some(Usage::new(5, 0))));
     }
 }
 

@@ -1,10 +1,12 @@
 //! The Anthropic Messages dialect as its servers, its resellers and those who imitate it really speak it.
 
+mod beginnings;
 mod blocks;
 mod hostile;
 mod messages;
 mod middle_boxes;
 mod recorded;
+mod repeated;
 mod requests;
 mod round_trip;
 mod said;

@@ -193,9 +193,10 @@ async fn blank_text_and_messages_of_nothing_are_left_out() {
     assert!(body(&ChatRequest::of(vec![Message::system(" \n")])).await.get("system").is_none());
 }
 
-/// D20: what is no object is never sent as an empty one, and an object goes out as the bytes that came.
+/// Complaint 13: an object goes out as the bytes that came, and what is none as the text that the model wrote, in a field
+/// that says so.
 #[tokio::test]
-async fn arguments_are_sent_verbatim_or_not_at_all() {
+async fn arguments_are_sent_verbatim_or_as_what_cannot_be_read() {
     let written = "{\"b\": 1.50, \"a\": [ 12345678901234567890123 ], \"a\": 2}";
     let request = ChatRequest::of(vec![assistant("", vec![call(Some("t"), Some("f"), written)])]);
     assert!(sent(&request).await.unwrap().contains(&format!("\"input\":{written}")));
@@ -204,9 +205,13 @@ async fn arguments_are_sent_verbatim_or_not_at_all() {
         assert_eq!(got[0]["content"][0]["input"], json!({}));
     }
     for bad in ["{\"a\":", "[]", "7", "\"{}\"", "{} {}", "{'a': 1}", "nothing"] {
-        assert_unsendable(ChatRequest::of(vec![assistant("", vec![call(Some("t"), Some("f"), bad)])])).await;
         let block = json!([{"type": "tool_use", "id": "t", "name": "f", "input": bad}]);
-        assert_unsendable(ChatRequest::of(vec![with_turn("anthropic", block, Vec::new())])).await;
+        for message in
+            [assistant("", vec![call(Some("t"), Some("f"), bad)]), with_turn("anthropic", block, Vec::new())]
+        {
+            let input = turns(vec![message]).await[0]["content"][0]["input"].take();
+            assert_eq!(input, json!({"unreadable_arguments": bad}));
+        }
     }
 }
 
@@ -232,11 +237,106 @@ async fn a_request_that_cannot_be_written_is_not_sent() {
     }
     let alone = plain().with_extra("output_config", json!({"effort": "low"}));
     assert_eq!(body(&alone).await["output_config"], json!({"effort": "low"}));
-    assert_unsendable(ChatRequest::of(vec![assistant("", vec![call(Some("t"), None, "{}")])])).await;
-    assert_unsendable(ChatRequest::of(vec![result("", "answers no call")])).await;
+    assert_unsendable(formed().with_extra("output_format", json!({"type": "json_schema"}))).await;
+    let format = json!({"type": "json_schema", "schema": {}});
+    let alone = plain().with_extra("output_format", format.clone());
+    assert_eq!(body(&alone).await["output_format"], format);
     for content in [json!("text"), json!(["text"]), json!([{"text": "no type"}])] {
         assert_unsendable(ChatRequest::of(vec![with_turn("anthropic", content, Vec::new())])).await;
     }
+}
+
+#[tokio::test]
+async fn a_tool_without_a_name_is_not_sent() {
+    let nameless = json!([{"type": "tool_use", "id": "t", "input": ""}]);
+    let empty = json!([{"type": "tool_use", "id": "t", "name": "", "input": ""}]);
+    for said in [
+        assistant("", vec![call(Some("t"), None, "{}")]),
+        assistant("", vec![call(Some("t"), Some(""), "{}")]),
+        with_turn("anthropic", nameless, Vec::new()),
+        with_turn("anthropic", empty, Vec::new()),
+    ] {
+        assert_unsendable(ChatRequest::of(vec![said])).await;
+    }
+    let plain = || ChatRequest::of(vec![Message::user("hi")]);
+    assert_unsendable(plain().with_tools(vec![ToolSpec::new("", "does f", json!({}))])).await;
+    assert_unsendable(plain().with_tool_choice(ToolChoice::Named(String::new()))).await;
+}
+
+/// Each result goes to the call that it names or to none: the API refuses a request with any other.
+#[tokio::test]
+async fn a_result_that_answers_no_call_is_not_sent() {
+    let one = || assistant("", vec![call(Some("a"), Some("f"), "{}")]);
+    let without_id = || assistant("", vec![call(None, Some("f"), "{}")]);
+    for messages in [
+        vec![result("", "x")],
+        vec![result("a", "x")],
+        vec![Message::user("go"), result("a", "x")],
+        vec![one(), result("b", "x")],
+        vec![without_id(), result("made-up", "x")],
+        vec![one(), result("a", "x"), result("a", "x")],
+        vec![one(), Message::user("and?"), assistant("no", Vec::new()), result("a", "x")],
+    ] {
+        assert_unsendable(ChatRequest::of(messages)).await;
+    }
+}
+
+/// The API demands them there, and takes messages of one side that follow each other for one.
+#[tokio::test]
+async fn results_stand_before_everything_else_of_their_turn_in_their_order() {
+    let image = || Image::Url("https://host/a.png".to_owned());
+    let got = turns(vec![
+        Message::user("go"),
+        assistant("", vec![call(Some("a"), Some("f"), ""), call(Some("b"), Some("g"), "")]),
+        Message::user_with_images("meanwhile", vec![image()]),
+        result("b", "2"),
+        Message::user("and"),
+        result("a", "1"),
+    ])
+    .await;
+    let expected = json!([
+        {"type": "tool_result", "tool_use_id": "b", "content": "2"},
+        {"type": "tool_result", "tool_use_id": "a", "content": "1"},
+        {"type": "image", "source": {"type": "url", "url": "https://host/a.png"}},
+        {"type": "text", "text": "meanwhile"},
+        {"type": "text", "text": "and"},
+    ]);
+    assert_eq!(got[2]["content"], expected);
+}
+
+#[tokio::test]
+async fn calls_of_messages_that_are_one_turn_are_all_answered() {
+    let block = json!([{"type": "tool_use", "id": "c", "name": "h", "input": ""}]);
+    let got = turns(vec![
+        assistant("", vec![call(Some("a"), Some("f"), "")]),
+        assistant("", vec![call(None, Some("g"), "")]),
+        with_turn("anthropic", block, Vec::new()),
+        result("c", "3"),
+        result("", "2"),
+        result("a", "1"),
+    ])
+    .await;
+    let answered: Vec<_> = (0..3).map(|at| &got[1]["content"][at]["tool_use_id"]).collect();
+    assert_eq!(answered, ["c", "loom-call-0", "a"]);
+}
+
+/// A turn that goes back as it came keeps its ids, so that it is the later call that is given another.
+#[tokio::test]
+async fn a_call_is_not_sent_under_the_id_of_one_that_went_back_as_it_came() {
+    let block = json!([{"type": "tool_use", "id": "t", "name": "f", "input": ""}]);
+    let got = turns(vec![
+        with_turn("anthropic", block, vec![call(Some("t"), Some("f"), "")]),
+        result("t", "first"),
+        assistant("", vec![call(Some("t"), Some("g"), "")]),
+        result("t", "second"),
+    ])
+    .await;
+    assert_eq!(
+        (&got[0]["content"][0]["id"], &got[1]["content"][0]["tool_use_id"]),
+        (&json!("t"), &json!("t"))
+    );
+    let given = json!("loom-call-0");
+    assert_eq!((&got[2]["content"][0]["id"], &got[3]["content"][0]["tool_use_id"]), (&given, &given));
 }
 
 #[tokio::test]

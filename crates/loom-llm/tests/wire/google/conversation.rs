@@ -4,6 +4,7 @@ use loom_classify::{Fenced, TaintOrigin, Tainted};
 use loom_llm::{ChatRequest, Message, ToolCall};
 use serde_json::{Value, json};
 
+use super::turns::turn;
 use super::{is_unsendable, sent, sent_body};
 
 fn said(text: &str) -> Fenced<String> {
@@ -92,14 +93,11 @@ async fn calls_and_all_their_results_stand_in_one_content_each() {
 #[tokio::test]
 async fn results_of_calls_without_ids_answer_them_in_their_order() {
     let calls = || vec![tool_call(None, Some("f"), "{}"), tool_call(Some(""), Some("g"), "{}")];
-    for ids in [["", ""], ["made-up-1", "made-up-2"]] {
-        let results = ids.map(|id| result(id, "x"));
-        let contents = contents([assistant("", calls())].into_iter().chain(results).collect()).await;
-        let answers =
-            ["f", "g"].map(|name| json!({"functionResponse": {"name": name, "response": {"result": "x"}}}));
-        assert_eq!(contents[1]["parts"], json!(answers));
-        assert_eq!(contents[0]["parts"][0], json!({"functionCall": {"name": "f", "args": {}}}));
-    }
+    let in_order = contents(vec![assistant("", calls()), result("", "x"), result("", "x")]).await;
+    let answers =
+        ["f", "g"].map(|name| json!({"functionResponse": {"name": name, "response": {"result": "x"}}}));
+    assert_eq!(in_order[1]["parts"], json!(answers));
+    assert_eq!(in_order[0]["parts"][0], json!({"functionCall": {"name": "f", "args": {}}}));
     let with_ids = vec![tool_call(Some("a"), Some("f"), "{}"), tool_call(Some("b"), Some("g"), "{}")];
     let contents = contents(vec![assistant("", with_ids), result("", "x"), result("", "y")]).await;
     assert_eq!(contents[1]["parts"][1]["functionResponse"]["id"], "b");
@@ -113,16 +111,28 @@ async fn arguments_are_sent_as_they_were_written() {
     assert!(body.contains(&format!("\"args\":{written}")), "{body}");
 }
 
-/// Complaint 13: what is no object is never sent as one, and no result goes to a call that it does not name.
+/// Complaint 13: what is no object goes out as the text that the model wrote, in a field that says so.
 #[tokio::test]
-async fn what_answers_no_call_or_has_no_object_is_not_sent() {
+async fn arguments_that_are_no_object_are_sent_as_what_cannot_be_read() {
     for arguments in ["[]", "7", "\"{}\"", "{", "{}{}", "nonsense"] {
-        let messages = vec![assistant("", vec![tool_call(None, Some("f"), arguments)])];
-        assert!(is_unsendable(&asked(messages)).await, "{arguments}");
+        let message = assistant("", vec![tool_call(None, Some("f"), arguments)]);
+        let kept = turn("google", json!([{"functionCall": {"name": "f", "args": arguments}}]));
+        for message in [message, kept] {
+            let body = sent_body(&asked(vec![message])).await;
+            let args = &body["contents"][0]["parts"][0]["functionCall"]["args"];
+            assert_eq!(*args, json!({"unreadable_arguments": arguments}));
+        }
     }
+}
+
+/// No result goes to a call that it does not name.
+#[tokio::test]
+async fn what_answers_no_call_or_calls_no_tool_is_not_sent() {
     let one = || assistant("", vec![tool_call(Some("a"), Some("f"), "{}")]);
     for messages in [
         vec![assistant("", vec![tool_call(None, None, "{}")])],
+        vec![assistant("", vec![tool_call(None, Some(""), "{}")])],
+        vec![assistant("", vec![tool_call(None, Some("f"), "{}")]), result("made-up", "x")],
         vec![result("a", "x")],
         vec![result("", "x")],
         vec![one(), result("b", "x")],

@@ -4,6 +4,7 @@ mod arguments;
 mod calls;
 mod conversation;
 mod recordings;
+mod repeated;
 mod replies;
 mod requests;
 mod splits;

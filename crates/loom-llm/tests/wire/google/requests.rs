@@ -182,6 +182,12 @@ async fn extra_fields_do_not_replace_what_a_request_has_fields_for() {
 }
 
 #[tokio::test]
+async fn a_tool_without_a_name_is_not_sent() {
+    assert!(is_unsendable(&ask().with_tools(vec![ToolSpec::new("", "does f", json!({}))])).await);
+    assert!(is_unsendable(&ask().with_tool_choice(ToolChoice::Named(String::new()))).await);
+}
+
+#[tokio::test]
 async fn images_stand_before_the_text_as_data_or_as_files() {
     let data = |media_type: &str, base64: &str| Image::Data {
         media_type: media_type.to_owned(),

@@ -2,7 +2,7 @@
 
 use loom_classify::{Fenced, TaintOrigin, Tainted};
 use loom_llm::decoder::DecodeError;
-use loom_llm::error::{MalformedReply, TURN_MAX_BYTES};
+use loom_llm::error::{MalformedReply, TURN_VALUES_MAX};
 use loom_llm::{ChatRequest, Collected, Message, ProviderTurn};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn as_message(reply: Collected) -> Message {
     }
 }
 
-fn turn(dialect: &str, content: Value) -> Message {
+pub(super) fn turn(dialect: &str, content: Value) -> Message {
     let turn = Tainted::new(ProviderTurn::new(dialect, content), TaintOrigin::llm("plan"));
     Message::Assistant {
         content: Fenced::trusted("said".to_owned()),
@@ -115,12 +115,16 @@ async fn a_turn_of_another_dialect_is_left_out() {
 
 #[test]
 fn what_is_kept_for_the_turn_is_bounded_and_neither_text_nor_arguments_count() {
-    let large = || "x".repeat(TURN_MAX_BYTES / 8);
-    let image = || parts(json!([{"inlineData": {"mimeType": "image/png", "data": large()}}]));
-    let kept = |count: usize| (0..count).map(|_| image()).chain([end()]).collect::<Vec<_>>();
+    let large = || "x".repeat(1 << 19);
+    let image = |_| parts(json!([{"inlineData": {"mimeType": "image/png", "data": large()}}]));
+    let images: Vec<_> = (0..12).map(image).chain([end()]).collect();
+    assert_eq!(reply(&images).turn.unwrap().content.as_array().unwrap().len(), 12, "a picture is one value");
+    let numbers = || vec![0; TURN_VALUES_MAX / 8];
+    let listed = |_| parts(json!([{"executableCode": {"code": numbers()}}]));
+    let kept = |count: usize| (0..count).map(listed).chain([end()]).collect::<Vec<_>>();
     assert_eq!(reply(&kept(7)).turn.unwrap().content.as_array().unwrap().len(), 7);
     assert!(matches!(failure(&kept(8)), DecodeError::Malformed(MalformedReply::TurnTooLarge)));
-    let signed = || parts(json!([{"functionCall": {"name": "f"}, "thoughtSignature": large()}]));
+    let signed = || parts(json!([{"functionCall": {"name": "f"}, "thoughtSignature": numbers()}]));
     let signed: Vec<_> = (0..8).map(|_| signed()).chain([end()]).collect();
     assert!(matches!(failure(&signed), DecodeError::Malformed(MalformedReply::TurnTooLarge)));
     let value = || {
@@ -136,15 +140,15 @@ fn what_is_kept_for_the_turn_is_bounded_and_neither_text_nor_arguments_count() {
     assert!(reply(&streamed).turn.is_some());
 }
 
-/// Complaint 13: a call that its reply cut off is not sent as a whole one.
 #[tokio::test]
-async fn a_turn_that_is_none_or_holds_a_cut_call_is_not_sent() {
+async fn a_turn_that_is_none_or_holds_a_nameless_call_is_not_sent() {
     for content in [
         json!({}),
         json!(["x"]),
         json!([{"functionCall": "x"}]),
+        json!([{"functionCall": {"args": "{}"}}]),
+        json!([{"functionCall": {"name": "", "args": "{}"}}]),
         json!([{"functionCall": {"name": "f", "args": {"a": 1}}}]),
-        json!([{"functionCall": {"name": "f", "args": "{\"a\":1"}}]),
     ] {
         let request = ChatRequest::new("m", vec![turn("google", content.clone())]);
         assert!(is_unsendable(&request).await, "{content}");
