@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use reqwest::Url;
+
 use super::proxy::Proxies;
 use crate::key::ApiKey;
 use crate::tls::Roots;
@@ -56,7 +58,7 @@ impl Default for Timeouts {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpConfig {
-    /// The URL before the dialect's own path; a query is kept.
+    /// The URL before the dialect's own path; a query is kept, a fragment refused.
     pub base_url: String,
     /// The key, where the provider wants one.
     pub key: Option<ApiKey>,
@@ -72,14 +74,14 @@ pub struct HttpConfig {
     pub roots: Roots,
     /// The way to the provider.
     pub proxies: Proxies,
-    /// Whether a key may be sent to another machine in the clear.
+    /// Whether a key, a header or a query may be sent to another machine in the clear.
     pub plain_http: PlainHttp,
 }
 
-/// What an `http` base URL with a key, or with a header of the configuration, may point to.
+/// What an `http` base URL with a key, a query, or a header of the configuration may point to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlainHttp {
-    /// This machine alone: anywhere else the key would be readable on the way.
+    /// This machine alone: anywhere else they would be readable on the way.
     #[default]
     Loopback,
     /// Any machine: the network on the way is trusted.
@@ -128,8 +130,9 @@ impl HttpConfig {
         self
     }
 
-    /// The same with one more query parameter, which stands before those of the dialect. It is never printed; a
-    /// secret nonetheless belongs in the key or a header, as servers write URLs into their logs.
+    /// The same with one more query parameter, which stands before those of the dialect. It is never printed, and like
+    /// the base URL's own query not sent to another machine in the clear; a secret nonetheless belongs in the key or a
+    /// header, as servers write URLs into their logs.
     #[must_use]
     pub fn with_query(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.query.push((name.into(), value.into()));
@@ -163,7 +166,7 @@ impl HttpConfig {
         self
     }
 
-    /// The same, and says aloud that the key may go to another machine in the clear.
+    /// The same, and says aloud that key, headers and query may go to another machine in the clear.
     #[must_use]
     pub fn allow_plain_http(mut self) -> Self {
         self.plain_http = PlainHttp::Anywhere;
@@ -173,12 +176,24 @@ impl HttpConfig {
 
 impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.base_url.split(['?', '#']).next();
         f.debug_struct("HttpConfig")
-            .field("base_url", &shown)
+            .field("base_url", &shown(&self.base_url))
             .field("key", &self.key)
             .field("timeouts", &self.timeouts)
             .field("proxies", &self.proxies)
             .finish_non_exhaustive()
     }
+}
+
+/// The URL without what may hold a secret; nothing of one that cannot be read.
+fn shown(base_url: &str) -> String {
+    let bare = || {
+        let mut url = Url::parse(base_url).ok()?;
+        url.set_username("").ok()?;
+        url.set_password(None).ok()?;
+        url.set_query(None);
+        url.set_fragment(None);
+        Some(String::from(url))
+    };
+    bare().unwrap_or_else(|| "[redacted]".to_owned())
 }

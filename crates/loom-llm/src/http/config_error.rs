@@ -15,9 +15,14 @@ pub enum ConfigError {
     /// The base URL carries a user name or a password.
     #[error("expected a base URL without user name and password; hand the key over as a key")]
     Credentials,
-    /// A key, or a header of the configuration, would go to another machine in the clear.
+    /// The base URL has a fragment, which no request carries.
     #[error(
-        "expected `https` for a key or a header that leaves this machine; where the network is trusted, allow plain HTTP aloud"
+        "expected a base URL without a fragment; leave out the `#` and what follows it, or write it as `%23`"
+    )]
+    Fragment,
+    /// A key, or a header or a query of the configuration, would go to another machine in the clear.
+    #[error(
+        "expected `https` for a key, a header or a query that leaves this machine; where the network is trusted, allow plain HTTP aloud"
     )]
     KeyInTheClear,
     /// A further header cannot stand in a request.

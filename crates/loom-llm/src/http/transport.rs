@@ -52,7 +52,9 @@ impl Transport {
         let authority = authority(&endpoint).ok_or(ConfigError::BaseUrl)?;
         let proxy = config.proxies.on_the_way_to(&endpoint, |name| std::env::var(name).ok())?;
         let stays_here = on_this_machine(&endpoint) && proxy.as_ref().is_none_or(on_this_machine);
-        let secret = config.key.is_some() || !config.headers.is_empty();
+        // Servers take keys in the query too, and which parameter is one is theirs to say.
+        let query = endpoint.query().is_some_and(|query| !query.is_empty());
+        let secret = config.key.is_some() || !config.headers.is_empty() || query;
         let in_the_clear = endpoint.scheme() == "http" && secret && !stays_here;
         if in_the_clear && config.plain_http == PlainHttp::Loopback {
             return Err(ConfigError::KeyInTheClear);
@@ -62,7 +64,12 @@ impl Transport {
         let mut secrets = Secrets::default();
         secrets.keep_key(key);
         config.headers.iter().for_each(|(_, value)| secrets.keep(value));
-        secrets.keep(proxy.as_ref().and_then(Url::password).unwrap_or_default());
+        let password = proxy.as_ref().and_then(Url::password).unwrap_or_default();
+        secrets.keep(password);
+        secrets.keep(&decoded(&endpoint, password));
+        // The version is no secret, and what a provider says of it helps.
+        let values = endpoint.query_pairs().filter(|(name, _)| !name.contains("version"));
+        values.for_each(|(_, value)| secrets.keep(&value));
         let peer = Peer {
             provider: provider.to_owned(),
             authority,
@@ -101,13 +108,22 @@ impl Transport {
     }
 }
 
+/// The text with its percent escapes resolved, as a proxy is sent it. Any URL can do it.
+fn decoded(url: &Url, text: &str) -> String {
+    let mut url = url.clone();
+    url.set_query(Some(&format!("={}", text.replace('+', "%2B").replace('&', "%26"))));
+    url.query_pairs().next().map(|(_, text)| text.into_owned()).unwrap_or_default()
+}
+
 /// The base URL with the configuration's query, ready for a path to be added.
 fn endpoint(config: &HttpConfig) -> Result<Url, ConfigError> {
     let mut url = Url::parse(&config.base_url).map_err(|_| ConfigError::BaseUrl)?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(ConfigError::Credentials);
     }
-    url.set_fragment(None);
+    if url.fragment().is_some() {
+        return Err(ConfigError::Fragment);
+    }
     url.path_segments_mut().map_err(|()| ConfigError::BaseUrl)?.pop_if_empty();
     if !config.query.is_empty() {
         url.query_pairs_mut().extend_pairs(&config.query);

@@ -163,12 +163,13 @@ async fn http_is_forwarded_with_its_whole_url_and_the_proxys_own_refusals_are_to
     let body = String::from_utf8([text_event("forwarded"), event("[DONE]")].concat()).unwrap();
     let scripts = vec![
         vec![reply("200 OK", "connection: close\r\n", &body)],
-        vec![reply("407 Who", "", "use hunter2-hunter2")],
+        vec![reply("407 Who", "", "use hunter2-hunter2, hunter2%2Dhunter2")],
     ];
     let mut peer = Peer::start(scripts).await;
     let config = HttpConfig::new("http://provider.test/v1")
+        .allow_plain_http()
         .with_query("api-version", "1 & 2")
-        .with_proxy(format!("http://user:hunter2-hunter2@{}", peer.address));
+        .with_proxy(format!("http://user:hunter2%2Dhunter2@{}", peer.address));
     assert_eq!(ask(config.clone()).await.unwrap(), "forwarded");
     let asked = peer.request().await;
     let line = "POST http://provider.test/v1/chat/completions?api-version=1+%26+2 HTTP/1.1\r\n";
@@ -177,7 +178,7 @@ async fn http_is_forwarded_with_its_whole_url_and_the_proxys_own_refusals_are_to
     let error = ask(config).await.unwrap_err();
     assert_eq!(error.remedy(), Remedy::GiveUp);
     assert!(error.to_string().contains("put the proxy's user name and password into its URL"), "{error}");
-    assert_eq!(error.message().unwrap().expose_tainted(), "use [redacted]");
+    assert_eq!(error.message().unwrap().expose_tainted(), "use [redacted], [redacted]");
 }
 
 #[test]
