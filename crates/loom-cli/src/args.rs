@@ -104,7 +104,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The model's name, as the provider spells it.
-    #[arg(long, value_name = "NAME", default_value = loom_llm::request::MODEL_DEFAULT)]
+    #[arg(long, value_name = "NAME", default_value = loom_llm::request::MODEL_DEFAULT, value_parser = model_name)]
     pub(crate) model: String,
     /// The guards: a list of `pii` and `deny`, or `none` [default: all that can run].
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_enum)]
@@ -115,7 +115,7 @@ pub(crate) struct ModelArgs {
     /// Ask the offline model, and say how it behaves.
     #[arg(long, value_name = "MODE", value_enum, num_args = 0..=1, default_missing_value = "normal", conflicts_with = "base_url")]
     pub(crate) offline: Option<Mode>,
-    /// Let the key travel over plain HTTP to another machine.
+    /// Let the key and the URL's query travel over plain HTTP to another machine.
     #[arg(long, requires = "base_url")]
     pub(crate) allow_plain_http: bool,
 }
@@ -167,6 +167,14 @@ pub(crate) fn mistake(error: &clap::Error) -> String {
     let text = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = text.trim_start_matches("error: ").split_whitespace().collect();
     words.join(" ")
+}
+
+fn model_name(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() {
+        Err("expected a model's name, got an empty one")
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn is_about_the_offline_mode(error: &clap::Error) -> bool {

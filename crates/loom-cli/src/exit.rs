@@ -34,6 +34,8 @@ pub(crate) struct Failure {
     pub(crate) hint: Option<String>,
     /// Which rule severed the stream, and where.
     pub(crate) severed: Option<Severed>,
+    /// In how many seconds, rounded up, the provider asks to come back.
+    pub(crate) retry_after_s: Option<u32>,
 }
 
 /// A sever as it is printed: never the text.
@@ -49,11 +51,15 @@ pub(crate) struct Severed {
 /// What helps where a request is larger than its bound.
 pub(crate) const SAY_IT_SHORTER: &str = "say it shorter: a request has at most 8 MiB";
 
+/// What helps where a failure may pass. An execution that has failed is not run again under its id.
+const ASK_AGAIN: &str = "ask again; a plan that was given an --execution-id needs another one";
+
 impl Failure {
     /// A failure by a stable name, which decides exit code and hint.
     pub(crate) fn named(name: ErrorName, message: impl fmt::Display) -> Self {
         let (exit, hint) = advice(name).unwrap_or((Exit::Failed, None));
-        Self { name, message: message.to_string(), exit, hint: hint.map(str::to_owned), severed: None }
+        let hint = hint.map(str::to_owned);
+        Self { name, message: message.to_string(), exit, hint, severed: None, retry_after_s: None }
     }
 
     /// The command line or a setting cannot be used so.
@@ -77,7 +83,8 @@ impl From<&CallError> for Failure {
             failure.hint = Some(SAY_IT_SHORTER.to_owned());
         }
         if let Some(error) = ProviderError::behind(error) {
-            failure.hint = Some(provider_hint(error));
+            failure.retry_after_s = retry_after_s(error);
+            failure.hint = Some(provider_hint(error, failure.retry_after_s));
         }
         failure
     }
@@ -124,15 +131,29 @@ impl From<&Violation> for Severed {
 }
 
 /// What to do about a provider, beside what its message says.
-fn provider_hint(error: &ProviderError) -> String {
-    match (error.fault(), error.remedy()) {
+fn provider_hint(error: &ProviderError, retry_after_s: Option<u32>) -> String {
+    if let Some(seconds) = retry_after_s {
+        return format!("the provider asks to come back in {seconds} s");
+    }
+    let hint = match (error.fault(), error.remedy()) {
         (ProviderFault::Status { status: 401 | 403, .. }, _) => {
-            "set $LOOM_API_KEY (or $OPENAI_API_KEY) to a key of this provider".to_owned()
+            "set $LOOM_API_KEY, or the provider's own variable, to a key of this provider"
         }
-        (_, Remedy::RetryAfter(delay)) => {
-            format!("the provider asks to come back in {} s", delay.as_secs_f32().ceil())
+        (ProviderFault::Unreachable { .. }, _) | (_, Remedy::FixRequest | Remedy::GiveUp) => {
+            "check --base-url, --provider and --model; --offline in place of them asks the offline model"
         }
-        _ => "check --base-url and --model; without --base-url the offline model answers".to_owned(),
+        (_, Remedy::Retry | Remedy::RetryAfter(_)) => ASK_AGAIN,
+    };
+    hint.to_owned()
+}
+
+fn retry_after_s(error: &ProviderError) -> Option<u32> {
+    match error.remedy() {
+        Remedy::RetryAfter(delay) => {
+            let seconds = delay.as_secs().saturating_add(u64::from(delay.subsec_nanos() > 0));
+            Some(u32::try_from(seconds).unwrap_or(u32::MAX))
+        }
+        Remedy::Retry | Remedy::FixRequest | Remedy::GiveUp => None,
     }
 }
 
@@ -166,10 +187,9 @@ fn advice(name: ErrorName) -> Option<(Exit, Option<&'static str>)> {
             (Exit::Failed, Some("this is a fault in the command; please report it"))
         }
         N::OutputInvalid => (Exit::Failed, Some("the reply is not the text that was streamed; ask again")),
-        N::EffectFailed | N::NotRepeatable | N::DeadlineExceeded | N::TypedFailure => {
-            (Exit::Failed, Some("ask again"))
+        N::EffectFailed | N::NotRepeatable | N::DeadlineExceeded | N::TypedFailure | N::Provider => {
+            (Exit::Failed, Some(ASK_AGAIN))
         }
-        N::Provider => (Exit::Failed, Some("check --base-url, --model and the key")),
         N::PlanInvalid => (Exit::Failed, Some("ask again, or name a model that can write JSON with --model")),
         N::Store => (Exit::Failed, Some("`--db PATH` or $LOOM_DB names another journal")),
         N::StoreLocked => (

@@ -22,12 +22,14 @@ pub(crate) struct Remote {
 
 /// The provider that the arguments name; none where they leave it to the offline model.
 pub(crate) fn remote(args: &ModelArgs) -> Result<Option<Remote>, Failure> {
+    if args.base_url.is_none() && args.provider.is_none() {
+        return Ok(None);
+    }
     let vendor = args.provider.unwrap_or(Vendor::Openai);
     let key = key(vendor)?;
-    let base_url = match (&args.base_url, args.provider) {
-        (Some(base_url), _) => base_url.as_str(),
-        (None, None) => return Ok(None),
-        (None, Some(_)) => public(vendor, key.is_some(), &args.model)?,
+    let base_url = match &args.base_url {
+        Some(base_url) => base_url.as_str(),
+        None => public(vendor, key.is_some(), &args.model)?,
     };
     let mut http = HttpConfig::new(base_url);
     if let Some(key) = key {
@@ -85,7 +87,9 @@ fn config(error: ConfigError, vendor: Vendor) -> Failure {
             let [_, own] = keys(vendor);
             return Failure::usage(
                 error,
-                format!("use https, unset the key ($LOOM_API_KEY, ${own}), or say --allow-plain-http"),
+                format!(
+                    "use https, send neither a key ($LOOM_API_KEY, ${own}) nor a query, or say --allow-plain-http"
+                ),
             );
         }
         ConfigError::Credentials => "put the key into $LOOM_API_KEY",

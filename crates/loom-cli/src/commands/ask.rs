@@ -11,7 +11,7 @@ use crate::args::AskArgs;
 use crate::exit::Failure;
 use crate::live::Live;
 use crate::model::{Grant, Setting, principal};
-use crate::render::{Asked, Screen, neutral};
+use crate::render::{Asked, Done, Screen, neutral};
 
 const GRANT: Grant = Grant { tool: "llm.ask", flow: None };
 
@@ -33,10 +33,16 @@ pub(crate) async fn run(args: AskArgs, screen: &Arc<Screen>, stop: &Signal) -> R
     for call in &reply.tool_calls {
         show_tool_call(call, screen);
     }
-    screen.show(|view| view.done(live.done().unwrap_or(report.usage), reply.finish_reason));
-    if reply.refused {
-        let why = reply.explanation.as_ref().map_or("it does not say why", |why| why.expose_tainted());
-        screen.note(&format!("the model declined to answer: {}", neutral(why).replace('\n', " ")));
+    let done = Done {
+        usage: live.done().unwrap_or(report.usage),
+        finish_reason: reply.finish_reason,
+        refused: reply.refused,
+        explanation: reply.explanation.as_ref().map(|why| why.expose_tainted().as_str()),
+    };
+    screen.show(|view| view.done(&done));
+    if done.refused {
+        let why = done.explanation.map(|why| format!(": {}", neutral(why).replace('\n', " ")));
+        screen.note(&format!("the model declined to answer{}", why.unwrap_or_default()));
     }
     if reply.finish_reason == Some(FinishReason::Length) {
         screen.note(&format!(

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::flow::{FLOW, PLAN_TOKENS_MAX, PLAN_TOOL, Plan, PlanInput, Planner, plan_flow, request};
 use crate::live::Live;
 use crate::model::{Grant, Setting, principal};
-use crate::render::Screen;
+use crate::render::{Done, Screen};
 use crate::signals::is_interrupted;
 use crate::store;
 
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: PlanArgs, screen: &Arc<Screen>, stop: &Signal) -> 
     };
     let plan = outcome.map_err(|error| failure(error, stop))?;
     if let Some(usage) = live.done() {
-        screen.show(|view| view.done(usage, None));
+        screen.show(|view| view.done(&Done { usage, ..Done::default() }));
     }
     screen.show(|view| view.plan(&plan));
     Ok(())

@@ -2,15 +2,13 @@
 
 use std::io::{self, Write};
 
-use loom_effect_runtime::Usage;
-use loom_llm::FinishReason;
 use loom_workflow::record::{Record, StepPath};
 use loom_workflow::store::Head;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::terminal::Style;
-use super::{Asked, View, payload};
+use super::{Asked, Done, View, payload};
 use crate::exit::{Failure, Severed};
 use crate::flow::Plan;
 
@@ -54,8 +52,8 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
         self.line(&ToolCallLine { tool_call: call })
     }
 
-    fn done(&mut self, usage: Option<Usage>, finish_reason: Option<FinishReason>) -> io::Result<()> {
-        self.line(&DoneLine { done: Done { usage, finish_reason } })
+    fn done(&mut self, done: &Done<'_>) -> io::Result<()> {
+        self.line(&DoneLine { done })
     }
 
     fn failed(&mut self, failure: &Failure) -> io::Result<()> {
@@ -67,7 +65,7 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
         if let Some(severed) = &failure.severed {
             self.line(&SeveredLine { severed })?;
         }
-        self.line(&ErrorLine { error: Named { name: name.as_str(), message } })
+        self.line(&ErrorLine::from(failure))
     }
 
     fn plan(&mut self, plan: &Plan) -> io::Result<()> {
@@ -110,9 +108,8 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
 
 /// The line that a failure is; for one that comes before there is a view.
 pub(crate) fn error_line(failure: &Failure) -> String {
-    let error = Named { name: failure.name.as_str(), message: &failure.message };
-    // Two texts are JSON, whatever they hold.
-    serde_json::to_string(&ErrorLine { error }).unwrap_or_default()
+    // Texts and a number are JSON, whatever they hold.
+    serde_json::to_string(&ErrorLine::from(failure)).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -121,16 +118,8 @@ struct ToolCallLine<'a> {
 }
 
 #[derive(Serialize)]
-struct DoneLine {
-    done: Done,
-}
-
-#[derive(Serialize)]
-struct Done {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finish_reason: Option<FinishReason>,
+struct DoneLine<'a> {
+    done: &'a Done<'a>,
 }
 
 /// The name first, for the eye: programs do not care.
@@ -143,6 +132,15 @@ struct ErrorLine<'a> {
 struct Named<'a> {
     name: &'static str,
     message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_s: Option<u32>,
+}
+
+impl<'a> From<&'a Failure> for ErrorLine<'a> {
+    fn from(failure: &'a Failure) -> Self {
+        let Failure { name, message, retry_after_s, .. } = failure;
+        Self { error: Named { name: name.as_str(), message, retry_after_s: *retry_after_s } }
+    }
 }
 
 #[derive(Serialize)]
@@ -167,13 +165,17 @@ struct EventFields<'a> {
 
 #[cfg(test)]
 mod tests {
-    use loom_effect_runtime::{CallError, Violation};
+    use loom_effect_runtime::{CallError, Usage, Violation};
+    use loom_llm::FinishReason;
 
     use super::*;
 
     fn lines(show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> String {
-        let style =
-            Style { out_terminal: false, err_terminal: false, out_colours: false, err_colours: false };
+        lines_of(false, show)
+    }
+
+    fn lines_of(out_terminal: bool, show: impl FnOnce(&mut dyn View) -> io::Result<()>) -> String {
+        let style = Style { out_terminal, err_terminal: false, out_colours: false, err_colours: false };
         let mut view = JsonLines::new(Vec::new(), Vec::new(), style);
         show(&mut view).unwrap();
         String::from_utf8(view.out).unwrap()
@@ -181,14 +183,21 @@ mod tests {
 
     #[test]
     fn done_is_an_object_whose_usage_is_absent_when_unknown() {
-        assert_eq!(lines(|view| view.done(None, None)), "{\"done\":{}}\n");
-        let cut = lines(|view| view.done(None, Some(FinishReason::Length)));
+        let told = |done: Done<'_>| lines(|view| view.done(&done));
+        assert_eq!(told(Done::default()), "{\"done\":{}}\n");
+        let cut = told(Done { finish_reason: Some(FinishReason::Length), ..Done::default() });
         assert_eq!(cut, "{\"done\":{\"finish_reason\":\"length\"}}\n");
         let known = Usage { input_tokens: None, output_tokens: Some(2) };
-        assert_eq!(
-            lines(|view| view.done(Some(known), None)),
-            "{\"done\":{\"usage\":{\"outputTokens\":2}}}\n"
-        );
+        let known = told(Done { usage: Some(known), ..Done::default() });
+        assert_eq!(known, "{\"done\":{\"usage\":{\"outputTokens\":2}}}\n");
+    }
+
+    #[test]
+    fn an_explanation_cannot_drive_a_terminal_and_a_pipe_gets_it_as_it_is() {
+        let done = Done { refused: true, explanation: Some("no\u{202e}"), ..Done::default() };
+        let terminal = lines_of(true, |view| view.done(&done));
+        assert_eq!(terminal, "{\"done\":{\"refused\":true,\"explanation\":\"no\u{fffd}\"}}\n");
+        assert!(lines(|view| view.done(&done)).contains("no\u{202e}"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) trait View: Send {
     /// A tool call of the whole answer.
     fn tool_call(&mut self, call: &Asked<'_>) -> io::Result<()>;
     /// The text is whole.
-    fn done(&mut self, usage: Option<Usage>, reason: Option<FinishReason>) -> io::Result<()>;
+    fn done(&mut self, done: &Done<'_>) -> io::Result<()>;
     /// The command failed.
     fn failed(&mut self, failure: &Failure) -> io::Result<()>;
     /// The plan, at the very end.
@@ -67,6 +67,21 @@ pub(crate) struct Asked<'a> {
     pub(crate) name: Option<&'a str>,
     /// Verbatim; empty where the model gave none.
     pub(crate) arguments: &'a str,
+}
+
+/// How a whole answer ended, as far as it is known.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Done<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) usage: Option<Usage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) finish_reason: Option<FinishReason>,
+    /// Whether the model, or its provider, declined to answer; the answer may be its words of refusal.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) refused: bool,
+    /// Why, in the provider's words, where it gave any beside the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) explanation: Option<&'a str>,
 }
 
 /// A view that sinks and commands share. The first failed write stops the command.

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 
-use loom_effect_runtime::Usage;
-use loom_llm::FinishReason;
 use loom_workflow::record::Record;
 use loom_workflow::store::Head;
 
 use super::neutral::neutral;
-use super::{Asked, View, coloured, payload, time};
+use super::{Asked, Done, View, coloured, payload, time};
 use crate::exit::Failure;
 use crate::flow::Plan;
 
@@ -128,7 +126,7 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
         )
     }
 
-    fn done(&mut self, _usage: Option<Usage>, _reason: Option<FinishReason>) -> io::Result<()> {
+    fn done(&mut self, _done: &Done<'_>) -> io::Result<()> {
         self.end_line()
     }
 
@@ -222,7 +220,7 @@ mod tests {
             view.text("ab")?;
             view.reset(2)?;
             view.text("abc")?;
-            view.done(None, None)
+            view.done(&Done::default())
         };
         assert_eq!(shown(PIPE, twice), ("ab\nabc\n".to_owned(), "attempt 2\n".to_owned()));
         let (out, err) = shown(TERMINAL, twice);

@@ -117,6 +117,33 @@ fn a_person_is_told_of_tool_calls_and_refusals_and_shown_the_answer_alone() {
     assert!(ran.err.contains("declined to answer: not that") && !ran.err.contains('\u{1b}'), "{ran:?}");
 }
 
+/// A program reads of a refusal in `done`, with why where the provider says it; no reason is made up.
+#[test]
+fn a_refusal_is_told_to_programs_and_people_alike() {
+    let (ran, _) = asked(
+        "openai",
+        "OPENAI_API_KEY",
+        &[json!({"choices": [{"index": 0, "delta": {"refusal": "I cannot."}, "finish_reason": "stop"}]})],
+    );
+    let done = json!({"done": {"finish_reason": "stop", "refused": true}});
+    assert_eq!(ran.json(), [json!({"text": "I cannot."}), done]);
+    assert_eq!(ran.err, "the model declined to answer\n");
+
+    let (ran, _) = asked(
+        "anthropic",
+        "ANTHROPIC_API_KEY",
+        &[
+            json!({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 1}}}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "refusal",
+                "stop_details": {"type": "refusal", "explanation": "not that"}}}),
+            json!({"type": "message_stop"}),
+        ],
+    );
+    let done = &ran.json()[0]["done"];
+    assert_eq!((&done["refused"], &done["explanation"]), (&json!(true), &json!("not that")), "{ran:?}");
+    assert_eq!(ran.err, "the model declined to answer: not that\n");
+}
+
 #[test]
 fn a_vendor_s_own_address_needs_its_key_and_a_model() {
     let folder = Folder::new();

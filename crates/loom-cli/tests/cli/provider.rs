@@ -19,7 +19,8 @@ fn a_port_where_nothing_listens() {
     let (name, message) = ran.error();
     assert_eq!(name, "ProviderError");
     assert!(message.contains("nothing listens") && message.contains(&port.to_string()), "{message}");
-    assert!(ran.err.contains("hint: "), "{ran:?}");
+    assert!(ran.err.contains("hint: check --base-url"), "{ran:?}");
+    assert!(!ran.out.contains("retry_after_s"), "nobody asked for a delay: {ran:?}");
     let (id, status) = folder.executions().remove(0);
     assert_eq!(status, "failed");
     assert_eq!(folder.kinds(&id), ["EXECUTION_STARTED", "EXECUTION_FAILED"]);
@@ -60,7 +61,14 @@ fn a_stream_of_something_else_is_cut_off_and_typed() {
 #[test]
 fn settings_that_cannot_be_used_are_refused_before_anything_is_asked() {
     let folder = Folder::new();
-    for base_url in ["localhost:8080", "ftp://127.0.0.1/v1", "http://user:pass@127.0.0.1/v1", ""] {
+    for base_url in [
+        "localhost:8080",
+        "ftp://127.0.0.1/v1",
+        "http://user:pass@127.0.0.1/v1",
+        "http://127.0.0.1/v1#user:pass",
+        "http://models.example/v1?key=user:pass",
+        "",
+    ] {
         let ran = folder.run(&["plan", "repaint", "--base-url", base_url]).exit(2);
         assert!(ran.err.contains("hint: ") && !ran.err.contains("user:pass"), "{base_url}: {ran:?}");
     }
@@ -73,14 +81,54 @@ fn settings_that_cannot_be_used_are_refused_before_anything_is_asked() {
     assert!(!folder.db().exists(), "no journal was made");
 }
 
+/// A key is for a provider's eyes: where none is asked, nothing of it is read.
+#[test]
+fn a_key_that_cannot_be_used_does_not_matter_to_the_offline_model() {
+    let folder = Folder::new();
+    for args in [&["ask", "hi"][..], &["ask", "hi", "--offline"], &["plan", "shed", "--offline"]] {
+        Ran::of(folder.loom(args).env("LOOM_API_KEY", "bad\nkey")).ok();
+    }
+}
+
+/// What is advised is what can help: another setting, or another attempt.
+#[test]
+fn a_hint_follows_what_can_be_done() {
+    const SETTING: &str = "hint: check --base-url, --provider and --model; --offline in place of them";
+    const AGAIN: &str = "hint: ask again";
+    let hinted = |provider: &str, peer: &Peer, hint: &str| {
+        for command in ["ask", "plan"] {
+            let args = [command, "hi", "--provider", provider, "--base-url", &peer.base_url()];
+            let ran = Folder::new().run(&args).exit(1);
+            assert_eq!(ran.err.matches("hint: ").count(), 1, "{ran:?}");
+            assert!(ran.err.contains(hint), "{ran:?}");
+        }
+    };
+    let status = |status| Peer::serve(move |_, answer| answer.status(status, "application/json", "{}"));
+    for provider in ["openai", "anthropic", "google"] {
+        let key = "hint: set $LOOM_API_KEY, or the provider's own variable, to a key of this provider";
+        hinted(provider, &status("401 Unauthorized"), key);
+    }
+    hinted("openai", &status("404 Not Found"), SETTING);
+    hinted("openai", &status("402 Payment Required"), SETTING);
+    hinted("openai", &status("500 Internal Server Error"), AGAIN);
+    let broken = Peer::serve(|_, answer| {
+        answer.begin();
+        answer.say("hel");
+    });
+    hinted("openai", &broken, AGAIN);
+}
+
 /// A provider that says when to come back is not asked before: a short wait is waited, a long one is told.
 #[test]
 fn a_delay_that_a_provider_asks_for_is_waited_for_or_told() {
     let busy = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n";
     let peer = Peer::serve(move |_, answer| answer.raw(&format!("{busy}retry-after: 11\r\n\r\n")));
-    let ran = asked(&peer.base_url()).exit(1);
-    assert!(ran.err.contains("come back in 11 s"), "{ran:?}");
-    assert_eq!(peer.requests().len(), 1);
+    for command in ["ask", "plan"] {
+        let ran = Folder::new().run(&[command, "hi", "--json", "--base-url", &peer.base_url()]).exit(1);
+        assert!(ran.err.contains("come back in 11 s"), "{ran:?}");
+        assert_eq!(ran.json().last().unwrap()["error"]["retry_after_s"], 11, "{ran:?}");
+        assert_eq!(peer.requests().len(), 1);
+    }
 
     let peer = Peer::serve(move |number, answer| {
         if number == 0 {

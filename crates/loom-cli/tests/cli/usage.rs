@@ -39,7 +39,7 @@ fn help_is_on_stdout_and_names_codes_and_variables() {
 #[test]
 fn a_mistake_exits_with_2_and_says_what_was_meant() {
     let folder = Folder::new();
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["plann", "x"], "plan"),
         (&["plan"], "<GOAL>"),
         (&["ask", "hi", "--max-token", "3"], "--max-tokens"),
@@ -50,6 +50,8 @@ fn a_mistake_exits_with_2_and_says_what_was_meant() {
         (&["logs", "x", "--limit", "3"], "cannot be used with"),
         (&["logs", "--limit", "0"], "0 is not in 1.."),
         (&["plan", " "], "empty"),
+        (&["ask", "hi", "--model", ""], "expected a model's name"),
+        (&["plan", "shed", "--provider", "openai", "--model", " "], "expected a model's name"),
     ];
     for (args, told) in cases {
         let ran = folder.run(args).exit(2);
