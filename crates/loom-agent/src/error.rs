@@ -176,6 +176,15 @@ pub enum AgentBuildError {
         /// Those given.
         tools: usize,
     },
+    /// The template demands a call of a tool that the runner does not have.
+    #[error("expected a tool `{name}`, of which the template demands a call")]
+    UnknownTool {
+        /// The name.
+        name: String,
+    },
+    /// The template demands a tool call, and there is no tool.
+    #[error("expected a tool, since the template demands a tool call")]
+    NoTools,
 }
 
 /// A failure of a tool call that is the runner's own finding.

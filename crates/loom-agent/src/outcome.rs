@@ -21,7 +21,7 @@ pub struct AgentOutcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentEnd {
-    /// With an answer.
+    /// With an answer: the provider says that the model had said all, or gives no reason beside a text.
     Answered,
     /// The model, or its provider, declined. Tools that it asked for in the same reply were not called.
     Declined,
@@ -29,6 +29,9 @@ pub enum AgentEnd {
     Cut,
     /// With an answer of which the provider's own filter held text back.
     Filtered,
+    /// For a reason that is none of these (a tool call that the provider could not read, a pause), for tool calls of
+    /// which there are none, or with neither a text nor a reason. What the reply says, if anything, may be no answer.
+    Unfinished,
 }
 
 /// What a run came to, however it ended.
@@ -47,7 +50,8 @@ pub struct AgentReport {
     pub silent_steps: u32,
     /// The conversation as far as it came, without the runner's own first messages: it may be
     /// [continued](crate::AgentRunner::resume). Where the run ended early, or the model declined, the last tool calls
-    /// may have no results: a provider takes it back only with one for each.
+    /// may have no results: a provider takes it back only with one for each. A result stands under the id that the model
+    /// gave its call; one that only its place would tell apart is left out where a call before it has none.
     pub transcript: Vec<Message>,
 }
 

@@ -1,23 +1,41 @@
-//! What is said between model and tools: ids, and what they weigh.
+//! What is said between model and tools, and what it weighs.
 
 use std::io;
 
 use loom_classify::{Fenced, Tainted};
 use loom_effect_runtime::CallError;
-use loom_llm::{ChatRequest, LlmReply, Message, token_estimate};
+use loom_llm::{ChatRequest, LlmReply, LlmToolCall, Message, token_estimate};
 
-/// Gives every tool call of a reply an id, where the provider gave none, so that its result can name it. `turn` is the
-/// reply's place in the conversation, which makes the ids unique in it.
-pub(super) fn mint_ids(reply: &mut LlmReply, turn: usize) {
-    for (at, call) in reply.tool_calls.iter_mut().enumerate() {
-        if call.id.as_ref().is_none_or(|id| id.as_tainted_str().is_empty()) {
-            // Marked as all that stands in a reply is; it holds no word of the model.
-            call.id = Some(Tainted::new(format!("agent_{turn}_{at}"), call.arguments.origins().clone()));
-        }
+/// What stands in the conversation for the name of a tool call that has none: every provider takes it, and none takes a
+/// call back without a name.
+const UNNAMED: &str = "unnamed";
+
+/// A reply as a turn of the conversation. Where a tool call has no name, the provider's own form of the turn has none
+/// either, so it goes back by its parts alone.
+pub(super) fn turn_of(reply: &LlmReply) -> Message {
+    if !reply.tool_calls.iter().any(is_nameless) {
+        return reply.to_message();
     }
+    let mut reply = reply.clone();
+    reply.turn = None;
+    for call in reply.tool_calls.iter_mut().filter(|call| is_nameless(call)) {
+        // Marked as all that stands in a reply is; it holds no word of the model.
+        call.name = Some(Tainted::new(UNNAMED.to_owned(), call.arguments.origins().clone()));
+    }
+    reply.to_message()
 }
 
-/// What the model is told of a tool call: its result, or the stable name of its failure and no other word.
+fn is_nameless(call: &LlmToolCall) -> bool {
+    is_blank(call.name.as_ref())
+}
+
+/// Whether a text of a reply is absent or empty.
+pub(super) fn is_blank(text: Option<&Tainted<String>>) -> bool {
+    text.is_none_or(|text| text.as_tainted_str().is_empty())
+}
+
+/// What the model is told of a tool call: its result, or the stable name of its failure and no other word. It goes under
+/// the id that the model gave the call; under none, the calls' order tells which one it answers.
 pub(super) fn told(id: Option<Tainted<String>>, result: Result<Fenced<String>, CallError>) -> Message {
     let id = id.map(Fenced::from).unwrap_or_default();
     match result {

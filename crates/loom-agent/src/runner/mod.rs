@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use loom_classify::endorse::OneOf;
 use loom_effect_runtime::{Invoke, Tool};
-use loom_llm::{ChatRequest, LlmReply, Message};
+use loom_llm::{ChatRequest, LlmReply, Message, ToolChoice};
 
 pub use call::AgentCall;
 
@@ -101,6 +101,10 @@ pub struct AgentRunnerBuilder {
 impl AgentRunnerBuilder {
     /// What every request is made of: model, bounds, form, fields of the provider's own. Its messages stand before the
     /// conversation; its tools are replaced by the runner's. It replaces what [`system`](Self::system) said before.
+    ///
+    /// A tool choice that demands a call, [`Required`](ToolChoice::Required) or [`Named`](ToolChoice::Named), holds for
+    /// the first step of a run; in every later one the model [decides](ToolChoice::Auto), since it could never answer
+    /// otherwise.
     pub fn template(mut self, template: ChatRequest) -> Self {
         self.template = template;
         self
@@ -127,8 +131,8 @@ impl AgentRunnerBuilder {
     /// The runner.
     ///
     /// # Errors
-    /// [`AgentBuildError`] when two tools have one name, a name is none that every provider takes, or there are more
-    /// than [`TOOLS_MAX`].
+    /// [`AgentBuildError`] when two tools have one name, a name is none that every provider takes, there are more than
+    /// [`TOOLS_MAX`], or the template demands a call of a tool that there is not.
     pub fn build(self) -> Result<AgentRunner, AgentBuildError> {
         let Self { model, mut template, tools, limits } = self;
         if tools.len() > TOOLS_MAX {
@@ -142,6 +146,13 @@ impl AgentRunnerBuilder {
             if !seen.insert(name) {
                 return Err(AgentBuildError::DuplicateTool { name: name.clone() });
             }
+        }
+        match &template.tool_choice {
+            Some(ToolChoice::Named(name)) if !seen.contains(name) => {
+                return Err(AgentBuildError::UnknownTool { name: name.clone() });
+            }
+            Some(ToolChoice::Required) if tools.is_empty() => return Err(AgentBuildError::NoTools),
+            _ => {}
         }
         template.tools = tools.iter().map(|tool| tool.spec().clone()).collect();
         let names = OneOf::texts(tools.iter().map(|tool| tool.spec().name.as_str()));

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use loom_effect_runtime::{DeltaSink, Invocation, Invoke, Signal, Usage};
-use loom_llm::{ChatRequest, FinishReason, LlmReply, Message};
+use loom_llm::{ChatRequest, FinishReason, LlmReply, Message, ToolChoice};
 
 use super::Parts;
-use super::conversation::{mint_ids, reply_estimate, request_estimate};
+use super::conversation::{reply_estimate, request_estimate, turn_of};
 use crate::error::{AgentError, AgentFault};
 use crate::outcome::{AgentEnd, AgentOutcome, AgentReport};
 
@@ -49,14 +49,7 @@ impl Run {
         loop {
             self.may_step()?;
             let reply = self.ask().await?;
-            let end = match reply.finish_reason {
-                _ if reply.refused => Some(AgentEnd::Declined),
-                _ if !reply.tool_calls.is_empty() => None,
-                Some(FinishReason::Length) => Some(AgentEnd::Cut),
-                Some(FinishReason::ContentFilter) => Some(AgentEnd::Filtered),
-                _ => Some(AgentEnd::Answered),
-            };
-            if let Some(end) = end {
+            if let Some(end) = end_of(&reply) {
                 return Ok((end, reply));
             }
             let reply = last.insert(reply);
@@ -66,13 +59,14 @@ impl Run {
             self.may_call(reply.tool_calls.len())?;
             self.may_spend()?;
             self.may_step()?;
-            self.call_tools(&reply.tool_calls).await?;
+            self.call_tools(reply).await?;
             self.may_spend()?;
         }
     }
 
     /// One turn of the model.
     async fn ask(&mut self) -> Result<LlmReply, AgentFault> {
+        self.report.steps += 1;
         let mut call = Invocation::new(self.parts.model, self.request());
         if let Some(sink) = &self.sink {
             call = call.on_delta_sink(Arc::clone(sink));
@@ -80,22 +74,27 @@ impl Run {
         if let Some(signal) = &self.signal {
             call = call.signal(signal.clone());
         }
-        self.report.steps += 1;
         let (result, report) = call.by(&*self.by).await;
         self.report.spend(report.usage);
         if report.usage.is_none() {
             self.report.silent_steps += 1;
         }
-        let mut reply = result.map_err(AgentFault::Model)?;
+        let reply = result.map_err(AgentFault::Model)?;
         self.weigh(report.usage.unwrap_or_default(), &reply);
-        mint_ids(&mut reply, self.report.transcript.len());
-        self.report.transcript.push(reply.to_message());
+        self.report.transcript.push(turn_of(&reply));
         Ok(reply)
     }
 
+    /// The request of the step that is under way.
     fn request(&self) -> ChatRequest {
         let mut request = self.parts.template.clone();
         request.messages.extend(self.report.transcript.iter().cloned());
+        // A model that must call a tool in every step never answers.
+        if self.report.steps > 1
+            && let Some(choice @ (ToolChoice::Required | ToolChoice::Named(_))) = &mut request.tool_choice
+        {
+            *choice = ToolChoice::Auto;
+        }
         request
     }
 
@@ -133,4 +132,18 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// How the model ended with that reply; `None` where it goes on with its tool calls.
+fn end_of(reply: &LlmReply) -> Option<AgentEnd> {
+    Some(match reply.finish_reason {
+        _ if reply.refused => AgentEnd::Declined,
+        _ if !reply.tool_calls.is_empty() => return None,
+        Some(FinishReason::Stop) => AgentEnd::Answered,
+        Some(FinishReason::Length) => AgentEnd::Cut,
+        Some(FinishReason::ContentFilter) => AgentEnd::Filtered,
+        // Many servers of open models give no reason with an answer.
+        None if !reply.content.as_tainted_str().is_empty() => AgentEnd::Answered,
+        _ => AgentEnd::Unfinished,
+    })
 }

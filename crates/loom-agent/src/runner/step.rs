@@ -6,10 +6,10 @@ use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use loom_classify::{Fenced, Tainted};
 use loom_effect_runtime::{CallError, Invoke, Signal, Usage};
-use loom_llm::LlmToolCall;
+use loom_llm::{LlmReply, LlmToolCall, ToolArguments, ToolArgumentsError};
 
 use super::Parts;
-use super::conversation::told;
+use super::conversation::{is_blank, told};
 use super::run::Run;
 use crate::error::{AgentFault, Unanswerable, malformed};
 use crate::tool::{Arguments, Running};
@@ -28,13 +28,17 @@ struct Called {
 impl Run {
     /// Calls the tools, so many at once as the limits say, and appends the results in the order of the calls. Where the
     /// run ends, what is still in flight is dropped with the stream, and what was not begun never is.
-    pub(super) async fn call_tools(&mut self, calls: &[LlmToolCall]) -> Result<(), AgentFault> {
+    pub(super) async fn call_tools(&mut self, reply: &LlmReply) -> Result<(), AgentFault> {
+        let calls = &reply.tool_calls;
         let begun: Vec<_> = calls
             .iter()
+            .zip(reply.read_arguments())
             .enumerate()
-            .map(|(at, call)| {
+            .map(|(at, (call, arguments))| {
                 let (parts, by) = (Arc::clone(&self.parts), Arc::clone(&self.by));
-                called(parts, by, self.signal.clone(), call.clone()).map(move |called| (at, called)).boxed()
+                called(parts, by, self.signal.clone(), call.clone(), arguments)
+                    .map(move |called| (at, called))
+                    .boxed()
             })
             .collect();
         let mut running =
@@ -66,9 +70,17 @@ impl Run {
             }
         }
         drop(running);
-        for called in settled.into_iter().flatten() {
-            self.report.failures += u32::from(called.result.is_err());
-            self.report.transcript.push(told(called.id, called.result));
+        let mut is_whole = true;
+        for called in settled {
+            let Some(called) = called else {
+                is_whole = false;
+                continue;
+            };
+            // Behind a call without a result, one that is found by its place would answer that call.
+            if is_whole || is_sole(called.id.as_ref(), calls) {
+                self.report.failures += u32::from(called.result.is_err());
+                self.report.transcript.push(told(called.id, called.result));
+            }
         }
         fault.map_or(Ok(()), Err)
     }
@@ -94,11 +106,22 @@ impl Run {
     }
 }
 
+/// Whether the id is that of one call alone.
+fn is_sole(id: Option<&Tainted<String>>, calls: &[LlmToolCall]) -> bool {
+    !is_blank(id) && calls.iter().filter(|call| call.id.as_ref() == id).count() == 1
+}
+
 /// One tool call: name, arguments, governed call.
-async fn called(parts: Arc<Parts>, by: Arc<dyn Invoke>, signal: Option<Signal>, call: LlmToolCall) -> Called {
+async fn called(
+    parts: Arc<Parts>,
+    by: Arc<dyn Invoke>,
+    signal: Option<Signal>,
+    call: LlmToolCall,
+    arguments: Result<ToolArguments, ToolArgumentsError>,
+) -> Called {
     // The one way from the model's word to a tool: it is one of the registered names, or nothing is called.
     let tool = call.name.as_ref().and_then(|name| name.endorse(&parts.names).ok());
-    let (started, (result, usage)) = match begun(&parts, tool, &call, &*by, signal) {
+    let (started, (result, usage)) = match begun(&parts, tool, arguments, &*by, signal) {
         Ok(running) => (true, running.await),
         Err(error) => (false, (Err(error), None)),
     };
@@ -108,13 +131,12 @@ async fn called(parts: Arc<Parts>, by: Arc<dyn Invoke>, signal: Option<Signal>, 
 fn begun(
     parts: &Parts,
     tool: Option<usize>,
-    call: &LlmToolCall,
+    arguments: Result<ToolArguments, ToolArgumentsError>,
     by: &dyn Invoke,
     signal: Option<Signal>,
 ) -> Result<Running, CallError> {
     let tool = tool.and_then(|at| parts.tools.get(at)).ok_or(Unanswerable::UnknownTool)?;
-    let arguments = call.read_arguments().map_err(malformed)?;
-    tool.begin(&Arguments::new(arguments), by, signal)
+    tool.begin(&Arguments::new(arguments.map_err(malformed)?), by, signal)
 }
 
 fn total(usage: Usage) -> u64 {

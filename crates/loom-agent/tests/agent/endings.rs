@@ -13,6 +13,13 @@ async fn an_outcome_says_how_the_model_ended() {
     for (reply, end) in [
         ([says("yes"), vec![finish("stop")]].concat(), AgentEnd::Answered),
         (says("yes"), AgentEnd::Answered),
+        (vec![finish("end_turn")], AgentEnd::Answered),
+        // No proper stop: an unknown word, tool calls of which there are none, and nothing at all.
+        ([says("yes"), vec![finish("MALFORMED_FUNCTION_CALL")]].concat(), AgentEnd::Unfinished),
+        ([says("wait"), vec![finish("pause_turn")]].concat(), AgentEnd::Unfinished),
+        ([says("so:"), vec![finish("tool_calls")]].concat(), AgentEnd::Unfinished),
+        (vec![finish("tool_use")], AgentEnd::Unfinished),
+        (Vec::new(), AgentEnd::Unfinished),
         ([says("yes"), vec![finish("length")]].concat(), AgentEnd::Cut),
         ([says("yes"), vec![finish("content_filter")]].concat(), AgentEnd::Filtered),
         (vec![declined()], AgentEnd::Declined),

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod arguments;
+mod dialects;
 mod endings;
 mod failures;
 mod limits;

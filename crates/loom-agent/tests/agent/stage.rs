@@ -87,6 +87,17 @@ pub(crate) fn asks<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> R
     calls.into_iter().enumerate().map(chunk).collect()
 }
 
+/// A call of a tool with the number as its argument, in the place that it says; without an id where that is empty.
+pub(crate) fn asked(id: &str, name: &str, n: usize) -> LlmChunk {
+    LlmChunk::ToolArguments {
+        choice: 0,
+        call: n,
+        id: (!id.is_empty()).then(|| id.to_owned()),
+        name: Some(name.to_owned()),
+        arguments: format!(r#"{{"n":{n}}}"#),
+    }
+}
+
 /// An effect made of a closure; it is given the origins of what the call gives.
 pub(crate) struct Act<I, O> {
     id: &'static str,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom_agent::{AgentBuildError, AgentEnd, AgentLimits, AgentOutcome, AgentRunner, AgentTool, TOOLS_MAX};
 use loom_classify::{TaintOrigin, Tainted};
-use loom_effect_runtime::{EffectRuntime, Tool, Usage};
+use loom_effect_runtime::{CallError, EffectRuntime, Refusal, Tool, Usage};
 use loom_llm::{ChatRequest, LlmChunk, Message, ProviderTurn, ToolChoice};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -50,7 +50,7 @@ async fn every_request_is_made_of_the_template_and_tells_of_the_tools() {
     let template = ChatRequest::of(vec![Message::system("first")])
         .with_max_tokens(9)
         .with_tools(vec![spec("nobody")])
-        .with_tool_choice(ToolChoice::Auto);
+        .with_tool_choice(ToolChoice::None);
     let runner = AgentRunner::builder(runtime.tool("agent").unwrap())
         .template(template)
         .system("then")
@@ -67,8 +67,28 @@ async fn every_request_is_made_of_the_template_and_tells_of_the_tools() {
     assert_eq!(asked.len(), 2);
     for request in asked {
         assert_eq!(lines(&request.messages)[..3], ["system: first", "system: then", "user: hi"]);
-        assert_eq!((request.max_tokens, &request.tool_choice), (Some(9), &Some(ToolChoice::Auto)));
+        assert_eq!((request.max_tokens, &request.tool_choice), (Some(9), &Some(ToolChoice::None)));
         assert_eq!(request.tools, [spec("echo")]);
+    }
+}
+
+/// A model that must call a tool never answers, so a choice that demands it holds for the first step of each run.
+#[tokio::test]
+async fn a_tool_call_is_demanded_in_the_first_step_alone() {
+    for choice in [ToolChoice::Required, ToolChoice::Named("echo".to_owned())] {
+        let step = || asks([("echo", "{}")]);
+        let script = Script::of([step(), step(), says("done"), says("again")]);
+        let runtime = runtime(&script, |builder| builder.effect(echo(&Log::default())));
+        let runner = AgentRunner::builder(runtime.tool("agent").unwrap())
+            .template(ChatRequest::of(Vec::new()).with_tool_choice(choice.clone()))
+            .tool(any(&runtime, "echo"))
+            .build()
+            .unwrap();
+        for _ in 0..2 {
+            runner.run(&caller(&runtime), "hi").await.unwrap();
+        }
+        let asked: Vec<_> = script.asked().into_iter().map(|request| request.tool_choice.unwrap()).collect();
+        assert_eq!(asked, [choice.clone(), ToolChoice::Auto, ToolChoice::Auto, choice]);
     }
 }
 
@@ -137,29 +157,73 @@ async fn results_stand_in_the_order_of_the_calls_and_so_many_run_at_once() {
 }
 
 #[tokio::test]
-async fn calls_without_an_id_get_one_that_is_unique_in_the_run() {
-    let nameless = |given: [Option<&str>; 3]| {
-        let chunk = |(call, id): (usize, Option<&str>)| LlmChunk::ToolArguments {
+async fn results_go_under_the_ids_of_their_calls_in_the_order_of_the_calls() {
+    for ids in [["", "given", ""], ["x", "x", "x"], ["", "agent_1_0", "x"]] {
+        let calls = ids.iter().enumerate().map(|(n, id)| asked(id, "echo", n));
+        let (runner, ada) = echoing(&Script::of([calls.collect::<Reply>()]), &Log::default());
+        let transcript = lines(&runner.run(&ada, "hi").await.unwrap().report.transcript);
+        let [a, b, c] = ids;
+        let calls = format!(r#"[echo({{"n":0}})#{a}] [echo({{"n":1}})#{b}] [echo({{"n":2}})#{c}]"#);
+        assert_eq!(transcript[1], format!("assistant:  {calls}"));
+        let results: Vec<_> =
+            ids.iter().enumerate().map(|(n, id)| format!(r#"tool#{id}: did {{"n":{n}}}"#)).collect();
+        assert_eq!(transcript[2..5], results);
+    }
+}
+
+/// A result that does not say whose it is would answer the first call that has none.
+#[tokio::test]
+async fn a_run_that_ends_early_keeps_no_result_that_would_answer_another_call() {
+    let calls = ["", "", "x", "y", "y", "z"].into_iter().enumerate().map(|(n, id)| {
+        let tool = if n == 0 { "parks" } else { "echo" };
+        asked(id, if id == "z" { "denied" } else { tool }, n)
+    });
+    let script = Script::of([calls.collect::<Reply>()]);
+    let parks = act("parks", |_: Value, _| std::future::pending::<Result<String, CallError>>());
+    let denied = act("denied", |_: Value, _| async {
+        settle().await;
+        Err::<String, _>(Refusal::quota("q").into())
+    });
+    let log = Log::default();
+    let runtime = runtime(&script, |builder| builder.effect(parks).effect(denied).effect(echo(&log)));
+    let runner = ["parks", "echo", "denied"]
+        .into_iter()
+        .fold(AgentRunner::builder(runtime.tool("agent").unwrap()), |runner, id| {
+            runner.tool(any(&runtime, id))
+        })
+        .limits(AgentLimits::default().with_concurrent_tool_calls(6));
+    let error = within(runner.build().unwrap().run(&caller(&runtime), "hi")).await.unwrap_err();
+    assert_eq!(log.lines().len(), 4, "they all ran");
+    assert_eq!(lines(&error.report().transcript)[2..], [r#"tool#x: did {"n":2}"#]);
+}
+
+/// A call without a name has a result like every other, and no provider takes it back so.
+#[tokio::test]
+async fn a_call_without_a_name_has_one_in_the_conversation_alone() {
+    let turn = LlmChunk::Turn(ProviderTurn::new("script", json!(["as it came"])));
+    for given in [None, Some("")] {
+        let nameless = LlmChunk::ToolArguments {
             choice: 0,
-            call,
-            id: id.map(str::to_owned),
-            name: Some("echo".to_owned()),
-            arguments: String::new(),
+            call: 0,
+            id: Some("id".to_owned()),
+            name: given.map(str::to_owned),
+            arguments: "{}".to_owned(),
         };
-        given.into_iter().enumerate().map(chunk).collect::<Reply>()
-    };
-    let script = Script::of([nameless([None, Some("given"), Some("")]), nameless([None, None, None])]);
-    let (runner, ada) = echoing(&script, &Log::default());
-    let report = runner.run(&ada, "hi").await.unwrap().report;
-    let ids = |prefix: &str| -> Vec<String> {
-        let of =
-            |line: &String| line.strip_prefix(prefix).map(|rest| rest.split(": ").next().unwrap().to_owned());
-        lines(&report.transcript).iter().filter_map(of).collect()
-    };
-    let results = ids("tool#");
-    assert_eq!(results, ["agent_1_0", "given", "agent_1_2", "agent_5_0", "agent_5_1", "agent_5_2"]);
-    let assistant = lines(&report.transcript)[1].clone();
-    assert_eq!(assistant, "assistant:  [echo()#agent_1_0] [echo()#given] [echo()#agent_1_2]");
+        let script = Script::of([vec![nameless, asked("x", "echo", 1), turn.clone()]]);
+        let (runner, ada) = echoing(&script, &Log::default());
+        let report = runner.run(&ada, "hi").await.unwrap().report;
+        assert_eq!(
+            lines(&report.transcript)[1..4],
+            [
+                r#"assistant:  [unnamed({})#id] [echo({"n":1})#x]"#,
+                "tool#id! ToolNotFoundError",
+                r#"tool#x: did {"n":1}"#
+            ]
+        );
+        let Message::Assistant { turn, tool_calls, .. } = &report.transcript[1] else { panic!("no turn") };
+        assert!(turn.is_none(), "the provider's own form of it has no name");
+        assert_eq!(tool_calls[0].origins().to_string(), "llm:agent");
+    }
 }
 
 /// D9: the provider's own form of a turn goes back as it came, behind its fence; results keep the origins of what is
@@ -227,4 +291,25 @@ fn a_runner_is_refused_whose_tools_cannot_be_told_apart_or_named() {
     }
     let many = (0..=TOOLS_MAX).map(|n| n.to_string()).collect();
     assert_eq!(built(many), Err(AgentBuildError::TooManyTools { tools: TOOLS_MAX + 1 }));
+}
+
+#[test]
+fn a_runner_is_refused_whose_template_demands_a_tool_that_there_is_not() {
+    let runtime: EffectRuntime = runtime(&Script::default(), |builder| builder.effect(echo(&Log::default())));
+    let built = |choice, tool: Option<&str>| {
+        let template = ChatRequest::of(Vec::new()).with_tools(vec![spec("nobody")]).with_tool_choice(choice);
+        let builder = AgentRunner::builder(runtime.tool("agent").unwrap()).template(template);
+        tool.into_iter().fold(builder, |builder, id| builder.tool(any(&runtime, id))).build().map(|_| ())
+    };
+    let named = |name: &str| ToolChoice::Named(name.to_owned());
+    let unknown = |name: &str| Err(AgentBuildError::UnknownTool { name: name.to_owned() });
+    assert_eq!(built(named("nobody"), Some("echo")), unknown("nobody"));
+    assert_eq!(built(named("echo"), None), unknown("echo"));
+    assert_eq!(built(ToolChoice::Required, None), Err(AgentBuildError::NoTools));
+    for choice in [named("echo"), ToolChoice::Required, ToolChoice::Auto, ToolChoice::None] {
+        assert_eq!(built(choice, Some("echo")), Ok(()));
+    }
+    for choice in [ToolChoice::Auto, ToolChoice::None] {
+        assert_eq!(built(choice, None), Ok(()));
+    }
 }

@@ -11,18 +11,16 @@ use tokio::task::JoinHandle;
 
 use crate::stage::*;
 
-/// A server that answers one connection after the other with these events, and gives the bodies that it was sent.
-async fn serve(replies: Vec<Vec<Value>>) -> (String, JoinHandle<Vec<Value>>) {
+/// A server that answers one connection after the other with these replies, and gives the bodies that it was sent.
+pub(crate) async fn serve(replies: Vec<String>) -> (String, JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let served = tokio::spawn(async move {
         let mut bodies = Vec::new();
-        for events in replies {
+        for reply in replies {
             let (mut socket, _) = listener.accept().await.unwrap();
             bodies.push(read_body(&mut socket).await);
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-            socket.write_all(format!("{head}{events}data: [DONE]\n\n").as_bytes()).await.unwrap();
+            socket.write_all(reply.as_bytes()).await.unwrap();
         }
         bodies
     });
@@ -42,6 +40,18 @@ async fn read_body(socket: &mut TcpStream) -> Value {
         assert!(read > 0, "the request ended early");
         bytes.extend_from_slice(&packet[..read]);
     }
+}
+
+/// A reply as a stream of events.
+pub(crate) fn streamed(events: &[Value]) -> String {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let events = events.iter().map(|event| format!("data: {event}\n\n"));
+    [head.to_owned()].into_iter().chain(events).collect()
+}
+
+/// A reply as one document.
+pub(crate) fn document(reply: &Value) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{reply}")
 }
 
 fn delta(delta: Value) -> Value {
@@ -69,7 +79,7 @@ async fn a_tool_is_called_over_the_wire_and_its_result_goes_back() {
         spent(20, 5),
     ];
     let second = vec![delta(json!({"content": "done"})), end("stop"), spent(30, 2)];
-    let (url, served) = serve(vec![first, second]).await;
+    let (url, served) = serve([first, second].map(|events| streamed(&events)).into()).await;
     let provider = OpenAiCompatible::new("peer", HttpConfig::new(url)).unwrap();
     let (log, live) = (Log::default(), Log::default());
     let runtime = EffectRuntime::builder()
