@@ -10,7 +10,7 @@ use super::content::take_content;
 use super::fault;
 use super::heard::Heard;
 use super::returned::{self, Returned};
-use super::wire::{Choice, Delta, Envelope, FunctionDelta, ToolDelta, nested_usage, one, said, several};
+use super::wire::{Delta, Envelope, ToolDelta, nested_usage, said};
 use crate::chunk::LlmChunk;
 use crate::dialect::{
     Chunks, Decode, Ended, Fault, Field, NOT_THE_DIALECT, RunningUsage, count, document, filled, list, read,
@@ -54,7 +54,7 @@ impl Decode for ChatDecoder {
             return Err(fault::listed(data));
         }
         let envelope = self.past_faults(document(data)?, data, out)?;
-        self.take(&envelope, false, out)
+        self.take(envelope, false, out)
     }
 
     fn whole(&mut self, body: &str, out: &mut Chunks) -> Result<(), Fault> {
@@ -63,10 +63,10 @@ impl Decode for ChatDecoder {
             return Err(fault::listed(body));
         }
         let envelope = self.past_faults(document(body)?, body, out)?;
-        if several(envelope.choices)?.is_empty() {
+        if envelope.choices.as_ref().is_none_or(|choices| choices.0.is_empty()) {
             return Err(NOT_THE_DIALECT);
         }
-        self.take(&envelope, true, out)
+        self.take(envelope, true, out)
     }
 
     fn finish(&mut self, out: &mut Chunks) -> Result<(), Fault> {
@@ -109,10 +109,11 @@ impl ChatDecoder {
         Err(fault)
     }
 
-    fn take(&mut self, envelope: &Envelope<'_>, whole: bool, out: &mut Chunks) -> Result<(), Fault> {
+    fn take(&mut self, envelope: Envelope<'_>, whole: bool, out: &mut Chunks) -> Result<(), Fault> {
         self.usage.say(nested_usage(envelope.x_groq)?, out);
-        for (position, choice) in several(envelope.choices)?.into_iter().enumerate() {
-            let choice: Choice<'_> = one(Some(choice))?.unwrap_or_default();
+        for (position, choice) in
+            envelope.choices.map(|choices| choices.0).unwrap_or_default().into_iter().enumerate()
+        {
             if let Some(fault) = fault::of_choice(&choice) {
                 self.usage.say(said(envelope.usage)?, out);
                 return Err(fault);
@@ -124,8 +125,8 @@ impl ChatDecoder {
             // delta. What only one of them says is heard from it.
             let (first, second) =
                 if whole { (choice.message, choice.delta) } else { (choice.delta, choice.message) };
-            self.take_said(number, one(first)?, form, true, out)?;
-            self.take_said(number, one(second)?, form, false, out)?;
+            self.take_said(number, first.and_then(|first| first.0), form, true, out)?;
+            self.take_said(number, second.and_then(|second| second.0), form, false, out)?;
             if let Some(reason) = text(choice.finish_reason)? {
                 self.take_finish(number, reason, out);
             }
@@ -168,7 +169,7 @@ impl ChatDecoder {
             out.extend(filled(text(said.refusal)?).map(|text| LlmChunk::Refusal { choice, text }));
         }
         if !calls_known {
-            self.take_calls(choice, &said, form, out)?;
+            self.take_calls(choice, said, form, out)?;
         }
         if is_first {
             out.iter().skip(before).for_each(|chunk| self.heard.hear(chunk));
@@ -197,21 +198,18 @@ impl ChatDecoder {
     fn take_calls(
         &mut self,
         choice: u32,
-        said: &Delta<'_>,
+        said: Delta<'_>,
         form: Form,
         out: &mut Chunks,
     ) -> Result<(), Fault> {
-        let parts = several(said.tool_calls)?;
-        self.calls.begin_list();
-        for part in &parts {
-            self.take_call(choice, one(Some(part))?.unwrap_or_default(), form, out)?;
-        }
+        let parts = said.tool_calls.map(|parts| parts.0).unwrap_or_default();
         // Servers that send both forms mean one call by them.
-        if parts.is_empty() {
+        if parts.is_empty() && said.function_call.is_some() {
             let part = ToolDelta { function: said.function_call, ..ToolDelta::default() };
-            self.take_call(choice, part, Form::Legacy, out)?;
+            return self.take_call(choice, part, Form::Legacy, out);
         }
-        Ok(())
+        self.calls.begin_list();
+        parts.into_iter().try_for_each(|part| self.take_call(choice, part, form, out))
     }
 
     fn take_call(
@@ -221,7 +219,7 @@ impl ChatDecoder {
         form: Form,
         out: &mut Chunks,
     ) -> Result<(), Fault> {
-        let function: FunctionDelta<'_> = one(part.function)?.unwrap_or_default();
+        let function = part.function.and_then(|function| function.0).unwrap_or_default();
         let (index, id, name) = (count(part.index), filled(text(part.id)?), filled(text(function.name)?));
         let arguments = verbatim(function.arguments)?;
         let part_of_call = CallPart { index, id, name, arguments: &arguments, form };
@@ -230,7 +228,10 @@ impl ChatDecoder {
             self.returned.extra(placed.position, read(extra)?)?;
         }
         let (call, id, name) = (placed.position, placed.id, placed.name);
-        out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments: arguments.into_owned() });
+        if id.is_some() || name.is_some() || !arguments.is_empty() {
+            let arguments = arguments.into_owned();
+            out.push_back(LlmChunk::ToolArguments { choice, call, id, name, arguments });
+        }
         Ok(())
     }
 }

@@ -46,6 +46,7 @@ mod encode;
 mod extent;
 mod fault;
 mod heard;
+mod loose;
 mod messages;
 mod returned;
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! The dialect's reply as providers really send it: every field optional, and read only where it is needed.
 
 use loom_effect_runtime::Usage;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::dialect::{Fault, Field, NOT_THE_DIALECT, count, lenient_object, list, object, read};
+use super::loose::{One, Several};
+use crate::dialect::{Fault, Field, count, lenient_object, object};
 
 lenient_object! {
     /// One event of a stream, or the whole body of a reply in one piece.
     pub(super) struct Envelope<'a> {
-        pub(super) choices ("choices"): &'a RawValue,
+        pub(super) choices ("choices"): Several<Choice<'a>>,
         pub(super) usage ("usage"): &'a RawValue,
         pub(super) x_groq ("x_groq"): &'a RawValue,
         pub(super) error ("error"): &'a RawValue,
@@ -18,8 +18,8 @@ lenient_object! {
 
     pub(super) struct Choice<'a> {
         pub(super) index ("index"): &'a RawValue,
-        pub(super) delta ("delta"): &'a RawValue,
-        pub(super) message ("message"): &'a RawValue,
+        pub(super) delta ("delta"): One<Delta<'a>>,
+        pub(super) message ("message"): One<Delta<'a>>,
         pub(super) finish_reason ("finish_reason"): &'a RawValue,
         pub(super) usage ("usage"): &'a RawValue,
         pub(super) error ("error"): &'a RawValue,
@@ -32,8 +32,8 @@ lenient_object! {
         pub(super) reasoning ("reasoning"): &'a RawValue,
         pub(super) reasoning_details ("reasoning_details"): &'a RawValue,
         pub(super) refusal ("refusal"): &'a RawValue,
-        pub(super) tool_calls ("tool_calls"): &'a RawValue,
-        pub(super) function_call ("function_call"): &'a RawValue,
+        pub(super) tool_calls ("tool_calls"): Several<ToolDelta<'a>>,
+        pub(super) function_call ("function_call"): One<FunctionDelta<'a>>,
     }
 
     /// A part of content, of which some are reasoning (Mistral's reasoning models).
@@ -49,7 +49,7 @@ lenient_object! {
     pub(super) struct ToolDelta<'a> {
         pub(super) index ("index"): &'a RawValue,
         pub(super) id ("id"): &'a RawValue,
-        pub(super) function ("function"): &'a RawValue,
+        pub(super) function ("function"): One<FunctionDelta<'a>>,
         /// What Gemini wants back with the call, such as its thought signature.
         pub(super) extra_content ("extra_content"): &'a RawValue,
     }
@@ -80,26 +80,6 @@ lenient_object! {
     struct WireUsage<'a> {
         prompt_tokens ("prompt_tokens"): &'a RawValue,
         completion_tokens ("completion_tokens"): &'a RawValue,
-    }
-}
-
-/// The object in the field. Nothing of another type (`[]`, `""`, `false`) is an absent one; something is a fault, as it
-/// would be lost in silence.
-pub(super) fn one<'a, T: Deserialize<'a>>(field: Field<'a>) -> Result<Option<T>, Fault> {
-    match field.filter(|raw| !says_nothing(raw)) {
-        Some(raw) if raw.get().starts_with('{') => read(raw).map(Some),
-        Some(_) => Err(NOT_THE_DIALECT),
-        None => Ok(None),
-    }
-}
-
-/// The elements of the list in the field; an object in its place is a list of one.
-pub(super) fn several<'a>(field: Field<'a>) -> Result<Vec<&'a RawValue>, Fault> {
-    match field.filter(|raw| !says_nothing(raw)) {
-        Some(raw) if raw.get().starts_with('[') => list(Some(raw)),
-        Some(raw) if raw.get().starts_with('{') => Ok(vec![raw]),
-        Some(_) => Err(NOT_THE_DIALECT),
-        None => Ok(Vec::new()),
     }
 }
 
