@@ -9,41 +9,38 @@ mod ask;
 mod calls;
 mod channel;
 mod measure;
+mod names;
 mod wire;
 
 use std::process::ExitCode;
 
-use measure::Bench;
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let benches = || calls::all().into_iter().chain(channel::all()).chain(wire::all()).chain([ask::bench()]);
+    let there: Vec<&str> = benches().map(|bench| bench.name()).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["--list"] => benches().for_each(|bench| println!("{}", bench.name())),
+        ["--list"] => there.iter().for_each(|name| println!("{name}")),
         ["--instructions", name, count] => {
             let Ok(count) = count.parse() else { return usage("N is a number of iterations") };
             let Some(mut bench) = benches().find(|bench| bench.name() == *name) else {
-                return usage("no bench of that name; `--list` names them");
+                return usage(&names::unknown(name, &there));
             };
             bench.run(count);
         }
-        names if names.iter().any(|name| name.starts_with('-')) => return usage("unknown flag"),
-        names => {
+        chosen if chosen.iter().any(|name| name.starts_with('-')) => return usage("unknown flag"),
+        chosen => {
+            if let Err(problem) = names::check(chosen, &there) {
+                return usage(&problem);
+            }
+            let asked =
+                |bench: &str| chosen.is_empty() || chosen.iter().any(|name| names::selects(name, bench));
             println!("{}", measure::floor());
-            for mut bench in benches().filter(|bench| chosen(names, bench)) {
+            for mut bench in benches().filter(|bench| asked(bench.name())) {
                 println!("{}", bench.report());
             }
         }
     }
     ExitCode::SUCCESS
-}
-
-/// `call` chooses every bench that begins with `call.`.
-fn chosen(names: &[&str], bench: &Bench) -> bool {
-    let group = |name: &str| {
-        bench.name() == name || bench.name().starts_with(&format!("{}.", name.trim_end_matches('s')))
-    };
-    names.is_empty() || names.iter().any(|name| group(name))
 }
 
 fn usage(problem: &str) -> ExitCode {

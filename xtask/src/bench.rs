@@ -8,6 +8,8 @@ mod baseline;
 mod callgrind;
 mod figure;
 mod gates;
+#[path = "../../tests/bench/names.rs"]
+mod names;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -21,6 +23,7 @@ use crate::workspace::{Workspace, cargo};
 use baseline::Baseline;
 use callgrind::Callgrind;
 use figure::Figure;
+use names::selects;
 
 const PACKAGE: &str = "loom-scenarios";
 const BINARY: &str = "loom-bench";
@@ -53,6 +56,9 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     };
     let asked = |bench: &str| args.words.is_empty() || args.words.iter().any(|name| selects(name, bench));
     let binary = build(workspace, asked(gates::ASK))?;
+    if !args.words.is_empty() {
+        names::check(&args.words, &list(&binary)?).map_err(Stop::Usage)?;
+    }
     let callgrind = Callgrind::find(&workspace.target);
     if callgrind.is_none() {
         eprintln!("valgrind is not installed: no instruction counts, and their gates fail");
@@ -102,6 +108,15 @@ fn build(workspace: &Workspace, with_command_line: bool) -> Result<PathBuf, Stop
     Ok(workspace.target.join("release").join(format!("{BINARY}{}", std::env::consts::EXE_SUFFIX)))
 }
 
+/// The benches there are, which only the binary knows.
+fn list(binary: &Path) -> Result<Vec<String>, Stop> {
+    let output = Command::new(binary).arg("--list").output().during(&format!("starting {BINARY}"))?;
+    if !output.status.success() {
+        return Err(Stop::Failed(format!("{BINARY} --list failed: {}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+}
+
 /// Runs the binary and hands over each figure as it comes.
 fn measure(binary: &Path, names: &[String], mut take: impl FnMut(Figure)) -> Result<(), Stop> {
     let mut command = Command::new(binary);
@@ -124,13 +139,6 @@ fn measure(binary: &Path, names: &[String], mut take: impl FnMut(Figure)) -> Res
     Ok(())
 }
 
-/// Whether a name on the command line asks for the bench, by the rule of the binary: the bench itself, or all that
-/// lie under the name, which may stand in the plural (`calls`).
-fn selects(name: &str, bench: &str) -> bool {
-    let under = bench.strip_prefix(name.trim_end_matches('s'));
-    bench == name || under.is_some_and(|rest| rest.starts_with('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,5 +152,16 @@ mod tests {
         assert!(selects("call.ready.3.2threads", "call.ready.3.2threads"));
         assert!(!selects("calls", "channel.2guards.2sinks"));
         assert!(!selects("call.re", "call.ready.3"));
+    }
+
+    #[test]
+    fn a_name_that_asks_for_no_bench_is_refused_with_those_there_are() {
+        let there = ["call.bare", "wire.chat"];
+        assert_eq!(names::check(&["calls", "wire.chat"], &there), Ok(()));
+        assert_eq!(names::check::<&str, _>(&[], &there), Ok(()));
+        for name in ["call.bear", "wire.ch", "", "floor.instant"] {
+            let told = format!("no bench is called `{name}`; there are: call.bare wire.chat");
+            assert_eq!(names::check(&["calls", name], &there), Err(told));
+        }
     }
 }

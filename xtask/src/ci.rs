@@ -149,15 +149,20 @@ pub(crate) fn run_real_model_longer(workspace: &Workspace, strict: bool) -> Resu
 }
 
 fn print_verdict(name: &str, verdict: &Verdict, seconds: f64) {
-    let note = match verdict.tests {
-        Count { passed: 0, ignored: 0, .. } => String::new(),
-        Count { passed: 0, .. } => "  (skipped)".to_owned(),
-        Count { passed, .. } => format!("  ({passed} tests)"),
-    };
     let ok = if verdict.ok { "ok  " } else { "FAIL" };
-    say(format_args!("{ok} {name:<13} {seconds:>6.1} s{note}"));
+    say(format_args!("{ok} {name:<13} {seconds:>6.1} s{}", note(verdict.tests)));
     if !verdict.ok {
         say(format_args!("{}\n", condense::condense(&verdict.told)));
+    }
+}
+
+/// What a step's line says of its tests; all of them only where one failed.
+fn note(tests: Count) -> String {
+    match tests {
+        Count { passed: 0, failed: 0, ignored: 0 } => String::new(),
+        Count { passed: 0, failed: 0, .. } => "  (skipped)".to_owned(),
+        Count { passed, failed: 0, .. } => format!("  ({passed} tests)"),
+        _ => format!("  ({tests})"),
     }
 }
 
@@ -185,4 +190,19 @@ fn told(job: &Job<'_>, mut report: Report) -> Verdict {
         report.lines.clear();
     }
     Verdict { ok: report.findings.is_empty(), told: report.to_string(), ..Verdict::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_with_failed_tests_is_never_noted_as_skipped() {
+        let count = |passed, failed, ignored| note(Count { passed, failed, ignored });
+        assert_eq!(count(0, 2, 1), "  (0 passed, 2 failed, 1 skipped)");
+        assert_eq!(count(3, 2, 0), "  (3 passed, 2 failed)");
+        assert_eq!(count(3, 0, 1), "  (3 tests)");
+        assert_eq!(count(0, 0, 1), "  (skipped)");
+        assert_eq!(count(0, 0, 0), "");
+    }
 }

@@ -2,10 +2,11 @@
 //! notice a fault. They are tests of the suite `fuzz`, which runs with the other tests too, briefly.
 
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use crate::args::{Args, Grammar};
 use crate::finding::{Finding, Report};
-use crate::process::{self, Output, Ran};
+use crate::process::{self, Output, Ran, STEP_SECONDS_MAX};
 use crate::stop::Stop;
 use crate::terminal::say;
 use crate::trace::tests_in;
@@ -22,6 +23,8 @@ const ITERATIONS_BRIEF: &str = "200";
 const SECONDS: u64 = 20;
 const SECONDS_DEEP: u64 = 180;
 const SECONDS_MAX: u64 = 900;
+/// What building the targets may take before the first of them runs.
+const BUILD_SECONDS_MAX: u64 = STEP_SECONDS_MAX;
 
 pub(crate) fn sabotages() -> Vec<&'static str> {
     SABOTAGES.to_vec()
@@ -46,20 +49,44 @@ pub(crate) fn judge(workspace: &Workspace, sabotage: Option<&str>) -> Result<Rep
     report(rule, &targets, &process::run(&mut suite, Output::Kept, &log)?)
 }
 
-/// `fuzz [--seconds N] [--sabotage NAME]`.
+/// `fuzz [--seconds N | --sabotage NAME]`.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Stop> {
-    let args = Args::parse(words, Grammar { options: &["--seconds", "--sabotage"], ..Grammar::default() })?;
-    if let Some(sabotage) = args.value("--sabotage") {
-        let report = judge(workspace, Some(sabotage))?;
-        say(report.to_string().trim_end());
-        return Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-    }
-    let seconds = match args.value("--seconds").map(str::parse) {
-        None => SECONDS,
-        Some(Ok(seconds @ 1..=SECONDS_MAX)) => seconds,
-        Some(_) => return Err(Stop::Usage(format!("`--seconds` expects a number from 1 to {SECONDS_MAX}"))),
+    let ok = match Asked::parse(words)? {
+        Asked::Sabotage(name) => {
+            let report = judge(workspace, Some(&name))?;
+            say(report.to_string().trim_end());
+            report.findings.is_empty()
+        }
+        Asked::Seconds(seconds) => run_for(workspace, seconds)?,
     };
-    Ok(if run_for(workspace, seconds)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    /// A brief run with this fault planted.
+    Sabotage(String),
+    /// Each target for so long.
+    Seconds(u64),
+}
+
+impl Asked {
+    fn parse(words: &[String]) -> Result<Self, Stop> {
+        let args =
+            Args::parse(words, Grammar { options: &["--seconds", "--sabotage"], ..Grammar::default() })?;
+        match (args.value("--sabotage"), args.value("--seconds").map(str::parse)) {
+            (Some(_), Some(_)) => {
+                Err(Stop::Usage("a run with `--sabotage` is brief and takes no `--seconds`".into()))
+            }
+            (Some(name), None) => Ok(Self::Sabotage(name.to_owned())),
+            (None, None) => Ok(Self::Seconds(SECONDS)),
+            (None, Some(Ok(seconds @ 1..=SECONDS_MAX))) => Ok(Self::Seconds(seconds)),
+            (None, Some(_)) => {
+                Err(Stop::Usage(format!("`--seconds` expects a number from 1 to {SECONDS_MAX}")))
+            }
+        }
+    }
 }
 
 /// Runs the targets for as long as `deep` has time for; whether they hold.
@@ -68,11 +95,18 @@ pub(crate) fn run_deep(workspace: &Workspace) -> Result<bool, Stop> {
 }
 
 fn run_for(workspace: &Workspace, seconds: u64) -> Result<bool, Stop> {
-    eprintln!("fuzz: {} targets, {seconds} s each", targets(&workspace.tree()?).len());
+    let targets = targets(&workspace.tree()?).len();
+    eprintln!("fuzz: {targets} targets, {seconds} s each");
     let mut suite = suite(workspace);
     suite.env("BOLERO_RANDOM_TEST_TIME_MS", (seconds * 1000).to_string());
     suite.env("BOLERO_RANDOM_ITERATIONS", usize::MAX.to_string());
-    Ok(process::run(&mut suite, Output::Live, &workspace.target)?.ok)
+    Ok(process::run_within(&mut suite, Output::Live, &workspace.target, limit(targets, seconds))?.ok)
+}
+
+/// How long a run may take: a machine with one core runs one target after the other.
+fn limit(targets: usize, seconds: u64) -> Duration {
+    let running = seconds.saturating_mul(u64::try_from(targets).unwrap_or(u64::MAX));
+    Duration::from_secs(running.saturating_add(BUILD_SECONDS_MAX))
 }
 
 fn suite(workspace: &Workspace) -> Command {
@@ -112,6 +146,20 @@ fn report(rule: &'static str, targets: &[String], ran: &Ran) -> Result<Report, S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_run_has_time_for_each_target_and_the_build() {
+        assert_eq!(limit(9, SECONDS_MAX), Duration::from_secs(9 * SECONDS_MAX + BUILD_SECONDS_MAX));
+    }
+
+    #[test]
+    fn a_planted_fault_and_a_length_of_the_run_do_not_go_together() {
+        let parse = |line: &str| Asked::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        assert!(matches!(parse("--seconds 5 --sabotage dropped-byte"), Err(Stop::Usage(_))));
+        assert!(matches!(parse("--seconds 0"), Err(Stop::Usage(_))));
+        assert_eq!(parse("--seconds 5"), Ok(Asked::Seconds(5)));
+        assert_eq!(parse("--sabotage dropped-byte"), Ok(Asked::Sabotage("dropped-byte".into())));
+    }
 
     fn shown(rule: &'static str, output: &str) -> Result<Report, Stop> {
         let targets = ["ends_well".to_owned(), "invents_nothing".to_owned()];

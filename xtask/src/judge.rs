@@ -1,5 +1,8 @@
 //! The judges: what each is called, what it can be sabotaged with, and the proof that it can fail.
 
+use std::process::ExitCode;
+
+use crate::args::{Args, Grammar};
 use crate::ci::real_model;
 use crate::finding::{Finding, Report};
 use crate::stop::Stop;
@@ -38,11 +41,13 @@ pub(crate) fn owner(sabotage: &str) -> Result<&'static Judge, Stop> {
     })
 }
 
-/// Prints each judge with its faults.
-pub(crate) fn list() {
+/// `judges --list`: prints each judge with its faults.
+pub(crate) fn list(words: &[String]) -> Result<ExitCode, Stop> {
+    Args::parse(words, Grammar { switches: &["--list"], ..Grammar::default() })?;
     for judge in &JUDGES {
         say(format_args!("{:<10} {}", judge.name, (judge.sabotages)().join(" ")));
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Plants every fault there is and demands that its judge reports it, and did not before.
@@ -65,4 +70,18 @@ pub(crate) fn prove(workspace: &Workspace) -> Result<Report, Stop> {
         }
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_takes_no_other_flag_and_no_word() {
+        for other in ["--bogus", "tidy"] {
+            let words = ["--list", other].map(str::to_owned);
+            assert!(matches!(list(&words), Err(Stop::Usage(_))), "{other}");
+        }
+        assert_eq!(list(&["--list".to_owned()]), Ok(ExitCode::SUCCESS));
+    }
 }

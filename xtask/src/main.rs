@@ -53,8 +53,8 @@ fn main() -> ExitCode {
             eprintln!("xtask: {message}\n\n{USAGE}");
             ExitCode::from(2)
         }
-        Err(Stop::Failed(message)) => {
-            eprintln!("xtask: {message}");
+        Err(stop) => {
+            eprintln!("xtask: {stop}");
             ExitCode::FAILURE
         }
     }
@@ -75,10 +75,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
         "fuzz" => fuzz::run(&workspace, rest),
         "deep" => deep::run(&workspace, rest),
         "model" => model::run(&workspace, rest),
-        "judges" if rest.iter().any(|word| word == "--list") => {
-            judge::list();
-            Ok(ExitCode::SUCCESS)
-        }
+        "judges" if rest.iter().any(|word| word == "--list") => judge::list(rest),
         step => ci::run_alone(&workspace, step, rest),
     }
 }

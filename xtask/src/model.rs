@@ -30,11 +30,7 @@ pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, S
     let folder = folder(&workspace.target);
     match args.words.first().map(String::as_str) {
         Some("up") => up(folder),
-        Some("down") => {
-            Server::at(folder).stop()?;
-            say("down");
-            Ok(ExitCode::SUCCESS)
-        }
+        Some("down") => down(folder),
         Some("status") => Ok(match Server::at(folder).base_url() {
             Some(url) => {
                 say(url);
@@ -65,11 +61,22 @@ fn up(folder: PathBuf) -> Result<ExitCode, Stop> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Ends the server, unless a task is bringing it up or asks it.
+fn down(folder: PathBuf) -> Result<ExitCode, Stop> {
+    let lock = lock_file(&folder)?;
+    if !lease::try_hold(&lock)? {
+        return Err(Stop::failed("a task uses the model server or is bringing it up; it was left alone"));
+    }
+    Server::at(folder).stop()?;
+    say("down");
+    Ok(ExitCode::SUCCESS)
+}
+
 fn folder(target: &Path) -> PathBuf {
     target.join(FOLDER)
 }
 
-/// The file that whoever installs, starts or leases the server locks.
+/// The file that whoever installs, starts, leases or ends the server locks.
 fn lock_file(folder: &Path) -> Result<std::fs::File, Stop> {
     std::fs::create_dir_all(folder).during("making the model's folder")?;
     std::fs::File::create(folder.join("lock")).during("making the lock")
@@ -78,4 +85,21 @@ fn lock_file(folder: &Path) -> Result<std::fs::File, Stop> {
 /// The last line that says anything.
 fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_a_task_uses_is_not_taken_down() {
+        let folder = std::env::temp_dir().join(format!("xtask-down-{}", std::process::id()));
+        let lock = lock_file(&folder).unwrap();
+        lock.lock().unwrap();
+        let told = down(folder.clone()).unwrap_err().to_string();
+        assert_eq!(told, "a task uses the model server or is bringing it up; it was left alone");
+        drop(lock);
+        assert_eq!(down(folder.clone()), Ok(ExitCode::SUCCESS));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

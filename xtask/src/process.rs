@@ -52,7 +52,7 @@ pub(crate) fn run_within(
         command.stdout(file.try_clone().during("making the log")?).stderr(file);
     }
     let name = command.get_program().to_string_lossy().into_owned();
-    let mut child = command.spawn().during(&format!("starting {name}"))?;
+    let mut child = command.spawn().map_err(|error| not_started(&name, &error))?;
     let ended = wait(&mut child, limit).during(&format!("waiting for {name}"))?;
     let mut kept = match output {
         Output::Kept => String::from_utf8_lossy(&std::fs::read(log).during("reading the log")?).into_owned(),
@@ -66,6 +66,12 @@ pub(crate) fn run_within(
     }
     let ok = ended.is_some_and(|status| status.success());
     Ok(Ran { ok, overdue: ended.is_none(), output: kept })
+}
+
+/// A program that is not there is what the machine lacks; one that is there and does not start is a fault.
+fn not_started(name: &str, error: &std::io::Error) -> Stop {
+    let told = format!("starting {name}: {error}");
+    if error.kind() == std::io::ErrorKind::NotFound { Stop::Unavailable(told) } else { Stop::Failed(told) }
 }
 
 /// Waits until the child ends; at the deadline it is killed with all that it started, and `None` comes back.

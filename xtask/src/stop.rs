@@ -2,11 +2,13 @@
 
 use std::fmt::{self, Display};
 
-/// The two ways to end early; `main` turns them into exit codes 2 and 1.
+/// The ways to end early; `main` turns the first into exit code 2 and the others into 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// The command line was wrong: what was expected and what came.
     Usage(String),
+    /// The machine lacks what the task needs, a program or its packages; nothing that is there went wrong.
+    Unavailable(String),
     /// The task could not do its work: what it was doing and what went wrong.
     Failed(String),
 }
@@ -20,7 +22,7 @@ impl Stop {
 impl Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(message) | Self::Failed(message) => f.write_str(message),
+            Self::Usage(message) | Self::Unavailable(message) | Self::Failed(message) => f.write_str(message),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The suite against a small real model, which is brought up for it and taken down after it.
 //!
-//! A machine without Python, network or the packages skips it and says why; the run's closing line tells which of the
-//! two it was, and `--strict` lets no skip pass.
+//! A machine on which the server cannot be installed, for want of Python, network or the packages, skips it and says
+//! why; the run's closing line tells which of the two it was, and `--strict` lets no skip pass. A server that is
+//! installed and does not start, or cannot be leased, is a failure in every run.
 
 use std::process::Command;
 use std::time::Duration;
@@ -39,8 +40,10 @@ pub(super) enum Part {
 /// What became of the suite.
 #[derive(Clone, Debug)]
 enum Ending {
-    /// There is no model here, and why.
+    /// There can be no model here, and why.
     Skipped(String),
+    /// There should be a server, and why there is none.
+    NoServer(String),
     /// It ran.
     Ran(Ran),
 }
@@ -61,7 +64,7 @@ pub(super) fn run_part(job: &Job<'_>, part: Part) -> Result<Verdict, Stop> {
     }
     eprintln!("real model: bringing a server up");
     let ending = match Lease::take(&job.workspace.target) {
-        Err(stop) => Ending::Skipped(stop.to_string()),
+        Err(stop) => Ending::without_server(&stop),
         Ok(lease) => {
             eprintln!("real model: {expected} tests against {}", lease.base_url());
             let (module, limit) = match part {
@@ -95,16 +98,28 @@ pub(super) fn names(tree: &Tree, part: Part) -> Vec<String> {
 }
 
 impl Ending {
+    /// Only what cannot be installed is skipped.
+    fn without_server(stop: &Stop) -> Self {
+        let reason = stop.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        match stop {
+            Stop::Unavailable(_) => Self::Skipped(reason),
+            Stop::Usage(_) | Stop::Failed(_) => Self::NoServer(reason),
+        }
+    }
+
     /// The verdict on a suite that has `expected` tests in its files.
     fn verdict(self, expected: usize, strict: bool) -> Verdict {
         let ran = match self {
             Self::Skipped(reason) => {
-                let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
                 let tests = Count { ignored: expected, ..Count::default() };
                 let ending = closing(format_args!("skipped: {reason}"));
                 let told =
                     if strict { format!("{ending}; a strict run wants it run\n") } else { String::new() };
                 return Verdict { ok: !strict, told, tests, closing: Some(ending) };
+            }
+            Self::NoServer(reason) => {
+                let ending = closing(format_args!("failed: no server: {reason}"));
+                return Verdict { closing: Some(ending.clone()), ..Verdict::failed(ending + "\n") };
             }
             Self::Ran(ran) => ran,
         };
@@ -132,9 +147,11 @@ fn closing(what: impl std::fmt::Display) -> String {
     format!("real model: {what}")
 }
 
-/// Ends of a suite of two tests that a strict run must not take for green: the name, how it ended, its output.
-const BAD_ENDS: [(&str, End, &str); 5] = [
+/// Ends of a suite of two tests that must not be taken for green: the name, how it ended, its output. The skip passes
+/// unless the run is strict; of the others no run takes any.
+const BAD_ENDS: [(&str, End, &str); 6] = [
     ("swallowed-skip", End::Skip, "pip install failed"),
+    ("dead-server", End::NoServer, "the model server ended with exit status: 1"),
     (
         "no-test-ran",
         End::Well,
@@ -151,6 +168,7 @@ const GOOD_END: &str = "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measur
 #[derive(Clone, Copy)]
 enum End {
     Skip,
+    NoServer,
     Well,
     Badly,
     Overdue,
@@ -160,7 +178,8 @@ pub(crate) fn sabotages() -> Vec<&'static str> {
     BAD_ENDS.iter().map(|(name, _, _)| *name).collect()
 }
 
-/// Judges the end of a suite that ran well, or one of the bad ends in its place, as a strict run does.
+/// Judges the end of a suite that ran well, or one of the bad ends in its place: a skip as a strict run does, any other
+/// as a run that is not.
 pub(crate) fn judge_in_memory(_: &Workspace, sabotage: Option<&str>) -> Result<Report, Stop> {
     let (name, end, output) = match sabotage {
         None => ("real-model", End::Well, GOOD_END),
@@ -171,10 +190,11 @@ pub(crate) fn judge_in_memory(_: &Workspace, sabotage: Option<&str>) -> Result<R
     };
     let (ok, overdue) = (matches!(end, End::Well), matches!(end, End::Overdue));
     let ending = match end {
-        End::Skip => Ending::Skipped(output.to_owned()),
+        End::Skip => Ending::without_server(&Stop::Unavailable(output.to_owned())),
+        End::NoServer => Ending::without_server(&Stop::failed(output)),
         _ => Ending::Ran(Ran { ok, overdue, output: output.to_owned() }),
     };
-    let verdict = ending.verdict(2, true);
+    let verdict = ending.verdict(2, matches!(end, End::Skip));
     let told = verdict.closing.unwrap_or_default();
     let findings = if verdict.ok { Vec::new() } else { vec![Finding::new(name, "tests/real_model", told)] };
     Ok(Report { findings, ..Report::default() })
@@ -218,10 +238,20 @@ mod tests {
     #[test]
     fn a_skip_says_why_on_one_line_and_passes_unless_the_run_is_strict() {
         for strict in [false, true] {
-            let verdict = Ending::Skipped("pip install failed:\n  no network".into()).verdict(2, strict);
+            let lack = Stop::Unavailable("pip install failed:\n  no network".into());
+            let verdict = Ending::without_server(&lack).verdict(2, strict);
             assert_eq!(verdict.ok, !strict);
             assert_eq!(verdict.tests, Count { ignored: 2, ..Count::default() });
             assert_eq!(verdict.closing.unwrap(), "real model: skipped: pip install failed: no network");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_installed_and_not_there_fails_a_run_that_is_not_strict_too() {
+        for strict in [false, true] {
+            let verdict = Ending::without_server(&Stop::failed("the model server ended")).verdict(2, strict);
+            assert!(!verdict.ok && verdict.tests == Count::default());
+            assert_eq!(verdict.closing.unwrap(), "real model: failed: no server: the model server ended");
         }
     }
 

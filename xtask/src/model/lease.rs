@@ -29,7 +29,8 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// Takes the server that is up, or installs what is missing and starts one. What the installation writes is kept,
-    /// so that its last words are told where it fails.
+    /// so that its last words are told where it fails. [`Stop::Unavailable`] says that the server cannot be installed
+    /// on this machine; whatever else goes wrong, with one that is installed too, is a failure.
     pub(crate) fn take(target: &Path) -> Result<Self, Stop> {
         let folder = super::folder(target);
         let lock = super::lock_file(&folder)?;
@@ -65,23 +66,29 @@ impl Drop for Lease {
 /// Waits for the lock, so long at most.
 fn hold(lock: &File, limit: Duration) -> Result<(), Stop> {
     let start = Instant::now();
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if start.elapsed() < limit => {
-                std::thread::sleep(Duration::from_millis(POLL_MILLISECONDS));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let seconds = limit.as_secs();
-                return Err(Stop::Failed(format!("another task kept the model server for {seconds} s")));
-            }
-            Err(TryLockError::Error(error)) => return Err(error).during("locking the model's folder"),
+    while !try_hold(lock)? {
+        if start.elapsed() >= limit {
+            let seconds = limit.as_secs();
+            return Err(Stop::Failed(format!("another task kept the model server for {seconds} s")));
         }
+        std::thread::sleep(Duration::from_millis(POLL_MILLISECONDS));
+    }
+    Ok(())
+}
+
+/// Takes the lock unless another has it; whether it was taken.
+pub(super) fn try_hold(lock: &File) -> Result<bool, Stop> {
+    match lock.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error).during("locking the model's folder"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -94,5 +101,33 @@ mod tests {
         drop(first);
         hold(&second, Duration::ZERO).unwrap();
         std::fs::remove_file(path).unwrap();
+    }
+
+    /// A target folder with an environment that counts as installed and whose Python ends at once, badly.
+    fn with_dead_server(name: &str) -> PathBuf {
+        let target = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        let folder = crate::model::folder(&target);
+        std::fs::create_dir_all(folder.join("venv/bin")).unwrap();
+        std::os::unix::fs::symlink("/bin/false", folder.join("venv/bin/python")).unwrap();
+        std::fs::write(folder.join("installed"), install::pins()).unwrap();
+        target
+    }
+
+    #[test]
+    fn an_installed_server_that_does_not_start_is_a_failure_and_not_a_lack() {
+        let target = with_dead_server("dead-server");
+        let taken = Lease::take(&target);
+        std::fs::remove_dir_all(target).unwrap();
+        let Err(Stop::Failed(told)) = taken.map(drop) else { panic!("expected a failure") };
+        assert!(told.starts_with("the model server ended with exit status: 1"), "{told}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_a_failure_and_not_a_lack() {
+        let file = std::env::temp_dir().join(format!("xtask-no-folder-{}", std::process::id()));
+        std::fs::write(&file, "").unwrap();
+        let taken = Lease::take(&file);
+        std::fs::remove_file(file).unwrap();
+        assert!(matches!(taken.map(drop), Err(Stop::Failed(_))));
     }
 }
