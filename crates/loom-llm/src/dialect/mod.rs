@@ -21,7 +21,7 @@ use crate::request::ChatRequest;
 pub(crate) use kept::KeptValues;
 pub(crate) use lenient::{Key, filled, lenient_object};
 pub(crate) use raw::{
-    Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, text, values_in,
+    Field, NOT_THE_DIALECT, count, document, is_error, list, object, read, says_nothing, text, values_in,
 };
 pub(crate) use sent::{object_of, sent_arguments};
 pub(crate) use told::{Told, read_error, told};

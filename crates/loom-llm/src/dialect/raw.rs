@@ -60,7 +60,15 @@ pub(crate) fn values_in(json: &str) -> usize {
     values
 }
 
-/// Whether the field holds an error, in one of the two forms that errors have.
+/// Whether the field holds an error. Some servers send it with every event, empty where there is none.
 pub(crate) fn is_error(field: Field<'_>) -> bool {
-    field.is_some_and(|error| error.get().starts_with(['{', '"']))
+    field.is_some_and(|field| !says_nothing(field))
+}
+
+/// Whether it is an empty value of its type.
+pub(crate) fn says_nothing(raw: &RawValue) -> bool {
+    let raw = raw.get();
+    let inside = |open, close| raw.strip_prefix(open).and_then(|raw: &str| raw.strip_suffix(close));
+    matches!(raw, "null" | "false" | "0" | "\"\"")
+        || inside('[', ']').or_else(|| inside('{', '}')).is_some_and(|inner| inner.trim().is_empty())
 }

@@ -2,9 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::wire::{Part, says_nothing};
+use super::wire::Part;
 use crate::chunk::LlmChunk;
-use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, list, read, text};
+use crate::dialect::{Chunks, Fault, Field, NOT_THE_DIALECT, filled, list, read, says_nothing, text};
 
 /// The most lists that a part may stand in, one in the other. Servers use two.
 const NESTED_MAX: usize = 8;

@@ -2,15 +2,17 @@
 
 use serde_json::value::RawValue;
 
-use super::wire::{Bare, Choice, Envelope, says_nothing};
-use crate::dialect::{Fault, Field, NOT_THE_DIALECT, Told, document, list, object, parse, read_error, text};
+use super::wire::{Bare, Choice, Envelope};
+use crate::dialect::{
+    Fault, NOT_THE_DIALECT, Told, document, is_error, list, object, parse, read_error, says_nothing, text,
+};
 
 /// Finish reasons by which a server says that it broke the reply off: what came is no whole reply.
 const BROKEN_OFF: [&str; 4] = ["error", "abort", "network_error", "insufficient_system_resource"];
 
 /// The error that the event is; none where it is a piece of a reply.
 pub(super) fn reported(envelope: &Envelope<'_>, data: &str) -> Result<Option<Fault>, Fault> {
-    if text(envelope.object)?.as_deref() == Some("error") || says(envelope.error) {
+    if text(envelope.object)?.as_deref() == Some("error") || is_error(envelope.error) {
         return Ok(Some(Fault::reported(data)));
     }
     if envelope.choices.is_none() { bare(data) } else { Ok(None) }
@@ -18,7 +20,7 @@ pub(super) fn reported(envelope: &Envelope<'_>, data: &str) -> Result<Option<Fau
 
 /// The error that a choice ends in; none where it is a piece of a reply.
 pub(super) fn of_choice(choice: &Choice<'_>) -> Option<Fault> {
-    choice.error.filter(|error| says(Some(error))).map(|error| Fault::reported(error.get()))
+    choice.error.filter(|error| is_error(Some(error))).map(|error| Fault::reported(error.get()))
 }
 
 /// The error that an event called `error` is, whatever its data.
@@ -37,7 +39,7 @@ pub(super) fn listed(data: &str) -> Fault {
 fn first_error(list: &[&RawValue]) -> Result<Option<Fault>, Fault> {
     let Some(first) = list.first() else { return Ok(None) };
     let envelope: Envelope<'_> = object(Some(first))?.unwrap_or_default();
-    Ok(says(envelope.error).then(|| Fault::reported(first.get())))
+    Ok(is_error(envelope.error).then(|| Fault::reported(first.get())))
 }
 
 /// The error of a reply that the server broke off.
@@ -54,11 +56,11 @@ pub(super) fn breaks_off(reason: &str) -> bool {
 fn bare(data: &str) -> Result<Option<Fault>, Fault> {
     let body: Bare<'_> = document(data)?;
     let is_worded = body.message.is_some_and(|message| message.get().starts_with('"'));
-    let is_classed = says(body.error_code)
-        || says(body.error_type)
+    let is_classed = is_error(body.error_code)
+        || is_error(body.error_type)
         || body.code.is_some_and(|code| is_class(code, ""))
         || [body.kind, body.status].into_iter().flatten().any(|class| is_class(class, "error"));
-    if (is_worded && is_classed) || says(body.detail) || says(body.error_message) {
+    if (is_worded && is_classed) || is_error(body.detail) || is_error(body.error_message) {
         return Ok(Some(Fault::reported(data)));
     }
     Ok(list(body.errors)?.first().map(|error| Fault::reported(error.get())))
@@ -72,9 +74,4 @@ fn is_class(class: &RawValue, word: &str) -> bool {
         Ok(number) => !(0..400).contains(&number),
         Err(_) => !says_nothing(class) && text.to_ascii_lowercase().contains(word),
     }
-}
-
-/// Some servers send the field with every event, empty where there is no error.
-fn says(field: Field<'_>) -> bool {
-    field.is_some_and(|field| !says_nothing(field))
 }

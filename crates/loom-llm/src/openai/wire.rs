@@ -83,14 +83,6 @@ lenient_object! {
     }
 }
 
-/// Whether it is an empty value of its type.
-pub(super) fn says_nothing(raw: &RawValue) -> bool {
-    let raw = raw.get();
-    let inside = |open, close| raw.strip_prefix(open).and_then(|raw: &str| raw.strip_suffix(close));
-    matches!(raw, "null" | "false" | "0" | "\"\"")
-        || inside('[', ']').or_else(|| inside('{', '}')).is_some_and(|inner| inner.trim().is_empty())
-}
-
 /// What the usage in the field says (spec row D3: absent where unknown).
 pub(super) fn said(usage: Field<'_>) -> Result<Usage, Fault> {
     let usage: WireUsage<'_> = object(usage)?.unwrap_or_default();

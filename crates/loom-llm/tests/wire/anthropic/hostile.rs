@@ -141,6 +141,7 @@ fn fields_of_another_type_count_as_absent() {
         json!({"type": "content_block_stop", "index": "x"}),
         json!({"type": "message_delta", "delta": {"stop_reason": 7}, "usage": 7}),
         json!({"type": "message_delta", "delta": 7, "error": false}),
+        json!({"type": "ping", "error": {}}),
         json!({"type": "of_tomorrow", "delta": {"text": "not text"}}),
         stop(),
     ])]);

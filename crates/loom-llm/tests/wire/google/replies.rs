@@ -70,7 +70,12 @@ fn a_reply_ends_with_its_finish_reason_in_the_providers_own_word() {
     for word in ["STOP", "MAX_TOKENS", "SAFETY", "MALFORMED_FUNCTION_CALL", "SOMETHING_NEW", "stop"] {
         assert_eq!(reply(&[text("a"), finish(word)]).finish_reason.as_deref(), Some(word));
     }
-    let late = [finish("STOP"), text("b"), usage(json!({"promptTokenCount": 1})), json!({"candidates": []})];
+    let late = [
+        finish("STOP"),
+        text("b"),
+        usage(json!({"promptTokenCount": 1})),
+        json!({"candidates": [], "error": {}}),
+    ];
     let reply = reply(&late);
     assert_eq!((reply.text.as_str(), reply.usage.unwrap().input_tokens), ("b", Some(1)));
 }
