@@ -52,7 +52,10 @@ async fn the_advice_of_a_failure_is_replayed() {
         let store = MemoryStore::new();
         let busy = Act::new("busy", move |_, _| {
             let error = CallError::named(ErrorName::Provider, "busy");
-            let error = advice.map_or(error.clone(), |advice| error.with_advice(advice));
+            let error = match advice {
+                Some(advice) => error.with_advice(advice),
+                None => error,
+            };
             Box::pin(async move { Err(error) })
         });
         let run = flow("run", "1", |ctx: Ctx, input: Value| async move {
