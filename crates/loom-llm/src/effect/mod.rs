@@ -38,7 +38,7 @@ pub use reply::{FinishReason, LlmReply, LlmToolCall};
 /// configured sink, behind its guards (spec row D12).
 ///
 /// # Errors
-/// `ProviderError`, with the [`ProviderError`](crate::ProviderError) as its source
+/// `ProviderError`, with the [`ProviderError`] as its source
 /// ([`behind`](crate::ProviderError::behind) finds it); what guards and signals say comes back as the runtime's own.
 ///
 /// # Cancel safety
