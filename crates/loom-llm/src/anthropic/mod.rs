@@ -13,14 +13,9 @@ mod input;
 mod messages;
 mod wire;
 
-use futures::future::BoxFuture;
-
-use crate::chunk::Collected;
 use crate::decoder::ReplyDecoder;
 use crate::dialect::{Dialect, KeyHeader, Route, Unsendable};
-use crate::error::ProviderError;
-use crate::http::{ConfigError, Exchange, HttpConfig};
-use crate::provider::{ChunkStream, Provider};
+use crate::http::{ConfigError, Exchange, HttpConfig, provider_over_http};
 use crate::request::ChatRequest;
 
 pub use encode::MAX_TOKENS_DEFAULT;
@@ -51,19 +46,7 @@ impl Anthropic {
     }
 }
 
-impl Provider for Anthropic {
-    fn name(&self) -> &str {
-        self.exchange.name()
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
-        self.exchange.stream(request)
-    }
-
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        self.exchange.complete(request)
-    }
-}
+provider_over_http!(Anthropic);
 
 /// A decoder of one reply of the dialect, for a transport of one's own; errors name `provider` as the origin of words.
 ///

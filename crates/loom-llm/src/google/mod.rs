@@ -35,14 +35,9 @@ mod wire;
 
 use std::borrow::Cow;
 
-use futures::future::BoxFuture;
-
-use crate::chunk::Collected;
 use crate::decoder::ReplyDecoder;
 use crate::dialect::{Dialect, KeyHeader, Route, Unsendable};
-use crate::error::ProviderError;
-use crate::http::{ConfigError, Exchange, HttpConfig};
-use crate::provider::{ChunkStream, Provider};
+use crate::http::{ConfigError, Exchange, HttpConfig, provider_over_http};
 use crate::request::{ChatRequest, MODEL_DEFAULT};
 
 pub use arguments::{ARGUMENT_DEPTH_MAX, ARGUMENT_VALUES_MAX};
@@ -80,19 +75,7 @@ impl Gemini {
     }
 }
 
-impl Provider for Gemini {
-    fn name(&self) -> &str {
-        self.exchange.name()
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
-        self.exchange.stream(request)
-    }
-
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        self.exchange.complete(request)
-    }
-}
+provider_over_http!(Gemini);
 
 /// A decoder of one reply of the dialect, for a transport of one's own; errors name `provider` as the origin of words.
 ///

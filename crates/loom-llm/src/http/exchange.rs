@@ -50,6 +50,38 @@ impl<D: Dialect> Provider for Exchange<D> {
     }
 }
 
+/// Makes a public type a provider by its field `exchange`.
+macro_rules! provider_over_http {
+    ($name:ident) => {
+        impl $crate::provider::Provider for $name {
+            fn name(&self) -> &str {
+                self.exchange.name()
+            }
+
+            fn stream<'a>(
+                &'a self,
+                request: &'a $crate::request::ChatRequest,
+            ) -> ::futures::future::BoxFuture<
+                'a,
+                Result<$crate::provider::ChunkStream, $crate::error::ProviderError>,
+            > {
+                self.exchange.stream(request)
+            }
+
+            fn complete<'a>(
+                &'a self,
+                request: &'a $crate::request::ChatRequest,
+            ) -> ::futures::future::BoxFuture<
+                'a,
+                Result<$crate::chunk::Collected, $crate::error::ProviderError>,
+            > {
+                self.exchange.complete(request)
+            }
+        }
+    };
+}
+pub(crate) use provider_over_http;
+
 /// Reads a reply piece by piece. Dropping it drops the connection.
 struct Reader {
     reply: Reply,

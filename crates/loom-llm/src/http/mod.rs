@@ -29,7 +29,7 @@ use std::net::IpAddr;
 
 pub use config::{HttpConfig, PlainHttp, Timeouts};
 pub use config_error::ConfigError;
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, provider_over_http};
 pub use failure::REPLY_HEADERS_MAX;
 pub use headers::EXTRA_HEADERS_MAX;
 pub use proxy::Proxies;

@@ -157,7 +157,6 @@ impl ChatDecoder {
     ) -> Result<(), Fault> {
         let Some(said) = said else { return Ok(()) };
         let heard = if is_first { Heard::default() } else { self.heard };
-        let calls_known = !is_first && self.heard.calls(choice);
         let before = out.len();
         if !heard.reasoning(choice) {
             self.take_reasoning(choice, &said, out)?;
@@ -168,7 +167,7 @@ impl ChatDecoder {
         if !heard.refusal(choice) {
             out.extend(filled(text(said.refusal)?).map(|text| LlmChunk::Refusal { choice, text }));
         }
-        if !calls_known {
+        if !heard.calls(choice) {
             self.take_calls(choice, said, form, out)?;
         }
         if is_first {

@@ -53,15 +53,10 @@ mod returned;
 mod tests;
 mod wire;
 
-use futures::future::BoxFuture;
-
 use self::encode::Spelling;
-use crate::chunk::Collected;
 use crate::decoder::ReplyDecoder;
 use crate::dialect::{Dialect, KeyHeader, Route, Unsendable};
-use crate::error::ProviderError;
-use crate::http::{ConfigError, Exchange, HttpConfig};
-use crate::provider::{ChunkStream, Provider};
+use crate::http::{ConfigError, Exchange, HttpConfig, provider_over_http};
 use crate::request::ChatRequest;
 
 /// The dialect's name in [`ProviderTurn`](crate::ProviderTurn).
@@ -100,19 +95,7 @@ impl OpenAiCompatible {
     }
 }
 
-impl Provider for OpenAiCompatible {
-    fn name(&self) -> &str {
-        self.exchange.name()
-    }
-
-    fn stream<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChunkStream, ProviderError>> {
-        self.exchange.stream(request)
-    }
-
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<Collected, ProviderError>> {
-        self.exchange.complete(request)
-    }
-}
+provider_over_http!(OpenAiCompatible);
 
 /// A decoder of one reply of the dialect, for a transport of one's own; errors name `provider` as the origin of words.
 #[must_use]
