@@ -324,6 +324,10 @@ impl Clock for NoTimer {
         0
     }
 
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn sleep(&self, _duration: Duration) -> Option<futures::future::BoxFuture<'static, ()>> {
         None
     }

@@ -357,6 +357,10 @@ impl Clock for Bell {
         1_700_000_000_000
     }
 
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn sleep(&self, _: Duration) -> Option<BoxFuture<'static, ()>> {
         let rung = Arc::clone(&self.0);
         Some(Box::pin(poll_fn(move |_| if rung.load(SeqCst) { Poll::Ready(()) } else { Poll::Pending })))

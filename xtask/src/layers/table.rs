@@ -25,7 +25,9 @@ pub(super) fn allowed(name: &str) -> Option<Allowed> {
         "loom-session" => &["loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],
         "loom-interpreter" => &["loom-workflow", "loom-effect-runtime", "loom-classify"],
         "loom-acp" => &["loom-session", "loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],
-        "loom-testing" => &["loom-workflow", "loom-llm", "loom-effect-runtime", "loom-classify"],
+        "loom-testing" => {
+            &["loom-workflow", "loom-llm", "loom-safety", "loom-effect-runtime", "loom-classify"]
+        }
         "loom-cli" | "loom-scenarios" => return Some(Allowed::Anything),
         _ if name.starts_with("loom-store-") => &["loom-workflow"],
         _ if name.starts_with("loom-example-") => return Some(Allowed::Anything),

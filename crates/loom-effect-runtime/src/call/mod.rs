@@ -217,6 +217,12 @@ impl Call {
         self.info.caller.runtime().clock.now_ms()
     }
 
+    /// Time since a fixed point of this process, from the runtime's clock: to compare, as Unix time is not.
+    #[must_use]
+    pub fn monotonic(&self) -> Duration {
+        self.info.caller.runtime().clock.monotonic()
+    }
+
     /// A future that is ready after `duration` on the runtime's clock, or `None` where there is no timer.
     #[must_use]
     pub fn sleep(&self, duration: Duration) -> Option<BoxFuture<'static, ()>> {

@@ -163,6 +163,9 @@ fn a_panic_in_the_clock_refuses_the_waiting_step() {
         fn now_ms(&self) -> u64 {
             panic!("scripted")
         }
+        fn monotonic(&self) -> std::time::Duration {
+            panic!("scripted")
+        }
         fn sleep(&self, _: std::time::Duration) -> Option<futures::future::BoxFuture<'static, ()>> {
             assert_ne!(self.0, "sleep");
             Some(Box::pin(async { panic!("scripted") }))

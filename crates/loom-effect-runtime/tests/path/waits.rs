@@ -150,6 +150,9 @@ impl Clock for Timeless {
     fn now_ms(&self) -> u64 {
         42
     }
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
     fn sleep(&self, _: Duration) -> Option<BoxFuture<'static, ()>> {
         None
     }

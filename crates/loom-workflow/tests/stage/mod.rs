@@ -183,6 +183,10 @@ impl Clock for TestClock {
         1_700_000_000_000
     }
 
+    fn monotonic(&self) -> std::time::Duration {
+        TokioClock.monotonic()
+    }
+
     fn sleep(&self, duration: std::time::Duration) -> Option<BoxFuture<'static, ()>> {
         TokioClock.sleep(duration)
     }
