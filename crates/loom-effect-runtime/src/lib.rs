@@ -49,6 +49,49 @@
 //! # }).unwrap();
 //! ```
 //!
+//! # The path
+//!
+//! ```text
+//!  caller ── invoke_transient / scope / ctx.run ── sink, signals, label, principal
+//!    │
+//!  rewrite        InputMiddleware ┐ what fails here is told
+//!  coerce         to the type     ┘ only to whom the authorizer lets through
+//!    │
+//!  authorize      Authorizer ───────────── from here on nobody can change the input
+//!  guard, mode    no taint outside a fence, 8 MiB, 128 levels; journaled or transient
+//!    │
+//!  before         Middleware, in order
+//!    │
+//!  around         Around: holds proofs (Opaque), never outputs ◄─┐ one room after
+//!    │                                                           │ the other
+//!  ┌─ attempt ─────────────────────────────────────────────────┐ │
+//!  │ execute    Effect ── text ─► latch → Meter → DeltaGuard   │ │
+//!  │    │                          → per-call sink → configured│ │
+//!  │ inspect    OutputMiddleware, in order                     │─┘
+//!  │ finish     guards flush, and may still sever              │
+//!  │ compare    live text against Effect::live_text            │
+//!  └───────────────────────────────────────────────────────────┘
+//!    │
+//!  after          in reverse, for every hook that said Go
+//!  settle, done   nothing is delivered any more; usage to the per-call sink
+//!    │
+//!  result, and on request a report: attempts, streamed, checked, usage
+//! ```
+//!
+//! # Who writes what
+//!
+//! | you want to | implement |
+//! |---|---|
+//! | do work that is governed | [`Effect`] |
+//! | let pass or refuse by input and facts; hear of outcomes; count live text | [`Middleware`], [`MeterForm`] |
+//! | change input | [`InputMiddleware`] |
+//! | judge or rewrite output, and so live text | [`OutputMiddleware`], [`DeltaForm`], [`DeltaGuard`] |
+//! | try again, limit time, serve what was kept | [`Around`] |
+//! | decide who may call what | [`Authorizer`] |
+//! | see live text | [`DeltaSink`] |
+//!
+//! `docs/guides/` has a page for each, and the crate `loom-testing` a conformance kit.
+//!
 //! Builds with `panic = "abort"` void what is promised here about panics.
 
 mod call;
