@@ -61,5 +61,6 @@ mod retry;
 pub use admission::Admission;
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
 pub use retry::{
-    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT, Retry,
+    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, ErrorPolicy,
+    RETRY_AFTER_MAX_DEFAULT, Retry,
 };
