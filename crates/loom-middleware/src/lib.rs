@@ -55,12 +55,17 @@
 //! ```
 
 mod admission;
+mod deadline;
 mod kill_switch;
 mod retry;
+mod timed;
+mod timeout;
 
 pub use admission::Admission;
+pub use deadline::{DEADLINE_RULE, Deadline, DeadlineRunning};
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
 pub use retry::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, ErrorPolicy,
     RETRY_AFTER_MAX_DEFAULT, Retry,
 };
+pub use timeout::Timeout;
