@@ -56,6 +56,7 @@
 
 mod admission;
 mod deadline;
+mod fallback;
 mod kill_switch;
 mod retry;
 mod timed;
@@ -63,6 +64,7 @@ mod timeout;
 
 pub use admission::Admission;
 pub use deadline::{DEADLINE_RULE, Deadline, DeadlineRunning};
+pub use fallback::{FALLBACK_TOOLS_MAX, Fallback, FallbackReport, FallbackTry};
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
 pub use retry::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, ErrorPolicy,
