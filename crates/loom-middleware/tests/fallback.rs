@@ -86,7 +86,8 @@ fn runtime(
 }
 
 fn over(tools: &[Tool<(), String>]) -> Fallback<(), String> {
-    tools[1..].iter().fold(Fallback::new(tools[0]), |fallback, tool| fallback.or(*tool))
+    let (primary, others) = tools.split_first().unwrap();
+    others.iter().fold(Fallback::new(*primary), |fallback, tool| fallback.or(*tool))
 }
 
 fn ada(runtime: &EffectRuntime) -> Caller {

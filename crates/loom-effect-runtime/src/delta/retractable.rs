@@ -63,7 +63,7 @@ impl DeltaSink for RetractableSink {
         let mut shown = self.shown();
         if matches!(delta, EffectDelta::Reset { .. } | EffectDelta::Done { .. }) {
             *shown = None;
-        } else if !shown.as_ref().is_some_and(|shown| shown.tag.number == call.number()) {
+        } else if shown.as_ref().is_none_or(|shown| shown.tag.number != call.number()) {
             *shown = Some(Shown { tag: call.0.clone(), origins: delta.text().origins().clone() });
         }
         drop(shown);

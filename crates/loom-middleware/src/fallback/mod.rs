@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use loom_effect_runtime::{CallError, Data, DeltaSink, Invocation, Invoke, RetractableSink, Signal, Tool};
 
+use crate::retry::Decides;
 pub use policy::FALLBACK_TOOLS_MAX;
 use policy::{goes_on, input_panicked, too_many, when_panicked};
 pub use report::{FallbackReport, FallbackTry};
@@ -36,6 +37,7 @@ pub use report::{FallbackReport, FallbackTry};
 /// use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime, Identity, Principal};
 /// use loom_middleware::Fallback;
 ///
+/// /// A model that answers or is down.
 /// struct Model(&'static str, bool);
 ///
 /// impl Effect for Model {
@@ -43,29 +45,32 @@ pub use report::{FallbackReport, FallbackTry};
 ///     type Output = String;
 ///     fn id(&self) -> &str { self.0 }
 ///     async fn execute(&self, asked: &String, _cx: &EffectContext<'_>) -> Result<String, CallError> {
-///         if self.1 { Ok(format!("{} says {asked}", self.0)) } else { Err(CallError::failed(std::io::Error::other("down"))) }
+///         let answer = format!("{} says {asked}", self.0);
+///         self.1.then_some(answer).ok_or_else(|| CallError::failed(std::io::Error::other("down")))
 ///     }
 /// }
 ///
-/// # futures::executor::block_on(async {
+/// # let tokio = tokio::runtime::Builder::new_current_thread().build()?;
+/// # tokio.block_on(async {
 /// let runtime = EffectRuntime::builder()
 ///     .allow_all_calls()
 ///     .effect(Model("large", false))
 ///     .effect(Model("small", true))
 ///     .build()?;
-/// let fallback = Fallback::new(runtime.tool("large")?).or(runtime.tool("small")?);
+/// let fallback = Fallback::<String, String>::new(runtime.tool("large")?).or(runtime.tool("small")?);
 /// let caller = runtime.caller(Identity::new(Principal::new("ada")));
 /// let (answer, report) = fallback.run(&caller, "hello".to_owned()).await;
 /// assert_eq!(answer?, "small says hello");
 /// assert_eq!((report.answered(), report.failures().count()), (Some(1), 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a fallback does nothing until it is run"]
 pub struct Fallback<I, O> {
     primary: Tool<I, O>,
     others: Vec<Tool<I, O>>,
-    when: Option<Arc<dyn Fn(&CallError) -> bool + Send + Sync>>,
+    when: Option<Arc<Decides>>,
     sink: Option<Arc<dyn DeltaSink>>,
     signal: Option<Signal>,
 }

@@ -2,13 +2,13 @@
 
 use loom_effect_runtime::{CallError, ErrorName, Refusal};
 
-use crate::retry::is_passing;
+use crate::retry::{Decides, is_passing};
 
 /// The most tools of one fallback.
 pub const FALLBACK_TOOLS_MAX: usize = 8;
 
 /// Whether the next tool is tried after `error`. A refusal, a sever or an abort is above what `when` says.
-pub(super) fn goes_on(error: &CallError, when: Option<&(dyn Fn(&CallError) -> bool + Send + Sync)>) -> bool {
+pub(super) fn goes_on(error: &CallError, when: Option<&Decides>) -> bool {
     !error.is_refusal() && when.map_or_else(|| is_passing(error), |when| when(error))
 }
 

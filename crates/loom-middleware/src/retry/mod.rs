@@ -15,11 +15,11 @@ use loom_effect_runtime::{Around, Call, CallError, ErrorName, Next, Opaque};
 pub use errors::ErrorPolicy;
 use errors::{ErrorPolicies, Failures};
 use jitter::Seeds;
-pub(crate) use policy::is_passing;
 pub use policy::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT,
 };
 use policy::{Backoff, asked};
+pub(crate) use policy::{Decides, is_passing};
 
 /// Tries failed attempts again: by default 3 attempts, 250 ms between the first two, doubled each time, at most 8 s,
 /// with full jitter (each pause is drawn evenly from nothing up to that figure).
@@ -29,9 +29,10 @@ use policy::{Backoff, asked};
 /// A failure that advises nothing is retried by its name, where it may pass by itself: `EffectFailedError`,
 /// `ProviderError` and `DeadlineExceededError` (a timeout registered after the retry ends one attempt). Not an
 /// `EffectPanickedError`, which is a fault in code, nor an output or input that does not fit. [`Retry::on`] says for
-/// one name how often, and counts it apart from the others. [`Retry::when`] decides otherwise, except that a refusal, a sever or an abort is never retried (spec row T11), and an effect that is not
-/// repeatable is not run again once a delta of it was delivered: then the call fails with the failure of the attempt
-/// that ran, not with `NotRepeatableError`.
+/// one name how often, and counts it apart from the others. [`Retry::when`] decides otherwise, except that a refusal, a
+/// sever or an abort is never retried (spec row T11), and an effect that is not repeatable is not run again once a
+/// delta of it was delivered: then the call fails with the failure of the attempt that ran, not with
+/// `NotRepeatableError`.
 ///
 /// # Delays that a failure asks for
 /// [`RetryAdvice::After`](loom_effect_runtime::RetryAdvice::After) is a least: the pause is that delay plus the
@@ -52,7 +53,7 @@ pub struct Retry {
     patience: Duration,
     seeds: Seeds,
     policies: ErrorPolicies,
-    when: Option<Arc<dyn Fn(&CallError) -> bool + Send + Sync>>,
+    when: Option<Arc<Decides>>,
 }
 
 impl Retry {
@@ -95,7 +96,8 @@ impl Retry {
     }
 
     /// Decides which failures are tried again, in place of the default and of what a failure advises; a delay that it
-    /// asks for is kept all the same, and [`Retry::on`] still says how often. Never asked about what may not be retried.
+    /// asks for is kept all the same, and [`Retry::on`] still says how often. Never asked about what may not be
+    /// retried.
     pub fn when(mut self, retries: impl Fn(&CallError) -> bool + Send + Sync + 'static) -> Self {
         self.when = Some(Arc::new(retries));
         self

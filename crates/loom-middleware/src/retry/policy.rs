@@ -42,6 +42,9 @@ impl Default for Backoff {
     }
 }
 
+/// A closure that decides on failures.
+pub(crate) type Decides = dyn Fn(&CallError) -> bool + Send + Sync;
+
 /// Whether a failure is worth another attempt: as its advice says, and without one by its name.
 pub(crate) fn is_passing(error: &CallError) -> bool {
     match error.retry_advice() {
