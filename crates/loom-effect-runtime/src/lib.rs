@@ -120,7 +120,7 @@ pub use data::{Data, Input, Output, Payload, Place, ViewError};
 pub use delta::{
     DELTA_STREAM_DELTAS_MAX, DeltaForm, DeltaGuard, DeltaKind, DeltaKinds, DeltaReceiver, DeltaSink,
     DeltaStreamSink, Deltas, EffectDelta, LANES_MAX, Lagged, Lane, LiveDelta, Meter, MeterForm, Outlet,
-    OwnedDelta, Stopped, Usage, Verdict, delta_stream,
+    OwnedDelta, RetractableSink, Stopped, Usage, Verdict, delta_stream,
 };
 pub use effect::{Effect, EffectContext, EffectMode};
 pub use error::{

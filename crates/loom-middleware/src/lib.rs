@@ -1,65 +1,123 @@
-//! Middleware for governed calls: retry, kill switch, admission.
+//! Middleware for governed calls: retry, timeout, deadline, fallback, kill switch, admission.
 //!
-//! Depend on this crate to build a runtime whose calls are tried again, stopped by an operator, or held to an
-//! execution's ceilings. Everything here is written against the public hooks of `loom_effect_runtime` alone, so each
-//! folder is also a pattern for middleware of your own.
+//! Depend on this crate to build a runtime whose calls are tried again, bounded in time, stopped by an operator, or held
+//! to an execution's ceilings, and to go on to another tool where one fails. Everything here is written against the
+//! public API of `loom_effect_runtime` alone, so each folder is also a pattern for middleware of your own.
 //!
-//! - [`Retry`]: tries a failed attempt again after a jittered pause, or as the failure advises; never a refusal, a
-//!   sever or an abort.
+//! - [`Retry`]: tries a failed attempt again after a jittered pause, or as the failure advises, or by a policy for its
+//!   name ([`Retry::on`]); never a refusal, a sever or an abort.
+//! - [`Timeout`]: drops an attempt, or a whole call, after so long.
+//! - [`Deadline`]: a budget of time that many calls share, such as an agent's whole run.
 //! - [`KillSwitch`]: refuses calls, severs running streams and drops running attempts, per tool or all at once.
 //! - [`Admission`]: refuses a call of an execution that has used up its calls or tokens.
+//! - [`Fallback`]: calls one tool, and where it fails the next one; it stands outside the runtime, and each try is a
+//!   governed call of its own.
+//!
+//! # The order to register in
+//! Hooks of a kind run in the order they are registered, so arounds stand outermost first. What ends everything stands
+//! in front; what each attempt needs stands behind the retry:
+//!
+//! | | registered as | why there |
+//! | --- | --- | --- |
+//! | 1 | `middleware(kill_switch.clone())`, `middleware(deadline.clone())`, `middleware(admission)` | refuse before anything runs; the cheapest first |
+//! | 2 | `around(deadline.running())` | ends attempts and the pauses between them |
+//! | 3 | a memo | what it serves needs neither retry nor timeout |
+//! | 4 | `around(Timeout::after(..))` | one limit over all attempts of the call |
+//! | 5 | `around(Retry::new())` | |
+//! | 6 | `around(Timeout::after(..))` | a limit for each attempt, which the retry tries again |
+//! | 7 | `around(kill_switch.running())` | drops the attempt that runs; a refusal, so the retry ends with it |
 //!
 //! ```
-//! use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime};
-//! use loom_middleware::{Admission, KillSwitch, Retry};
+//! use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime, ErrorName, Identity, Principal};
+//! use loom_middleware::{Admission, Deadline, ErrorPolicy, Fallback, KillSwitch, Retry, Timeout};
 //! use std::sync::atomic::{AtomicU32, Ordering};
+//! use std::time::Duration;
 //!
-//! /// Fails once, then answers.
-//! struct Flaky(AtomicU32);
+//! /// Hangs the first time, then answers.
+//! struct Slow(AtomicU32);
 //!
-//! impl Effect for Flaky {
+//! impl Effect for Slow {
 //!     type Input = String;
 //!     type Output = String;
-//!     fn id(&self) -> &str { "flaky" }
+//!     fn id(&self) -> &str { "slow" }
 //!     async fn execute(&self, name: &String, _cx: &EffectContext<'_>) -> Result<String, CallError> {
-//!         match self.0.fetch_add(1, Ordering::Relaxed) {
-//!             0 => Err(CallError::failed(std::io::Error::other("the line was cut"))),
-//!             _ => Ok(format!("hello {name}")),
+//!         if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+//!             std::future::pending::<()>().await;
 //!         }
+//!         Ok(format!("hello {name}"))
 //!     }
 //! }
 //!
-//! let switch = KillSwitch::new();
+//! /// Never answers.
+//! struct Down;
+//!
+//! impl Effect for Down {
+//!     type Input = String;
+//!     type Output = String;
+//!     fn id(&self) -> &str { "down" }
+//!     async fn execute(&self, _name: &String, _cx: &EffectContext<'_>) -> Result<String, CallError> {
+//!         Err(CallError::named(ErrorName::Provider, "the line was cut"))
+//!     }
+//! }
+//!
+//! let (switch, deadline) = (KillSwitch::new(), Deadline::within(Duration::from_secs(600)));
 //! let runtime = EffectRuntime::builder()
 //!     .allow_all_calls()
 //!     .middleware(switch.clone())
+//!     .middleware(deadline.clone())
 //!     .middleware(Admission::new().calls_max(100))
-//!     .around(Retry::new())
+//!     .around(deadline.running())
+//!     .around(Timeout::after(Duration::from_secs(120)))
+//!     .around(Retry::new().on(ErrorName::Provider, ErrorPolicy::attempts(5)))
+//!     .around(Timeout::after(Duration::from_secs(20)).tool("slow", Duration::from_secs(40)))
 //!     .around(switch.running())
-//!     .effect(Flaky(AtomicU32::new(0)))
+//!     .effect(Slow(AtomicU32::new(0)))
+//!     .effect(Down)
 //!     .build()?;
-//! let flaky = runtime.tool::<String, String>("flaky")?;
+//! let (down, slow) = (runtime.tool::<String, String>("down")?, runtime.tool("slow")?);
+//! let caller = runtime.caller(Identity::new(Principal::new("ada")));
 //!
 //! # let tokio = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
 //! # tokio.block_on(async {
-//! let (answer, report) = runtime.invoke_transient(flaky, "Ada".to_owned()).reported().await;
+//! let fallback = Fallback::new(down).or(slow);
+//! let (answer, report) = fallback.run(&caller, "Ada".to_owned()).await;
 //! assert_eq!(answer?, "hello Ada");
-//! assert_eq!(report.attempts, 2);
+//! assert_eq!(report.answered(), Some(1), "`down` did not answer, `slow` did");
+//! let attempts: Vec<u32> = report.tries.iter().map(|tried| tried.report.attempts).collect();
+//! assert_eq!(attempts, [5, 2]);
 //!
-//! switch.engage_tool("flaky", "incident-7");
-//! let refused = runtime.invoke_transient(flaky, "Ada".to_owned()).await.unwrap_err();
+//! switch.engage_tool("slow", "incident-7");
+//! let refused = runtime.invoke_transient(slow, "Ada".to_owned()).await.unwrap_err();
 //! assert_eq!(refused.rule(), Some("kill_switch.incident-7"));
+//!
+//! tokio::time::sleep(Duration::from_secs(600)).await;
+//! let refused = runtime.invoke_transient(down, "Ada".to_owned()).await.unwrap_err();
+//! assert_eq!((refused.name(), refused.rule()), (ErrorName::DeadlineExceeded, Some("deadline")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Inside
+//! Each middleware is a folder with the same rooms: `mod.rs` (what it is, its builder, its control flow), `policy.rs`
+//! (what it decides: pure figures and bounds), `state.rs` (what it keeps between calls, where it keeps anything) and
+//! `tests.rs` (its leaves, tested). Whatever needs a room of its own stands beside them under its noun: the kill
+//! switch's and the deadline's `running.rs`, the retry's `errors.rs` and `jitter.rs`, the fallback's `report.rs`.
 
 mod admission;
+mod deadline;
+mod fallback;
 mod kill_switch;
 mod retry;
+mod timed;
+mod timeout;
 
 pub use admission::Admission;
+pub use deadline::{DEADLINE_RULE, Deadline, DeadlineRunning};
+pub use fallback::{FALLBACK_TOOLS_MAX, Fallback, FallbackReport, FallbackTry};
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
 pub use retry::{
-    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT, Retry,
+    ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, ErrorPolicy,
+    RETRY_AFTER_MAX_DEFAULT, Retry,
 };
+pub use timeout::Timeout;

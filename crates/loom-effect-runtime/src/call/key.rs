@@ -41,6 +41,7 @@ impl fmt::Display for CallKey {
 pub struct CallRef<'a>(pub(crate) &'a CallTag);
 
 /// What a [`CallRef`] refers to: made once a call.
+#[derive(Clone)]
 pub(crate) struct CallTag {
     pub(crate) execution: Arc<str>,
     pub(crate) step: Arc<str>,

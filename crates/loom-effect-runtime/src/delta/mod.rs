@@ -9,6 +9,7 @@ mod kind;
 mod lane;
 mod live_text;
 mod receiver;
+mod retractable;
 mod sink;
 mod stream;
 mod usage;
@@ -25,6 +26,7 @@ pub(crate) use live_text::LiveHash;
 pub use receiver::{
     DELTA_STREAM_DELTAS_MAX, DeltaReceiver, DeltaStreamSink, Lagged, LiveDelta, delta_stream,
 };
+pub use retractable::RetractableSink;
 pub use sink::DeltaSink;
 pub(crate) use sink::SinkFn;
 pub(crate) use stream::StreamFacts;

@@ -1,12 +1,12 @@
 //! Admission: an execution that has used up its ceiling is refused further calls.
 
-mod ceiling;
+mod policy;
 #[cfg(test)]
 mod tests;
 
 use loom_effect_runtime::{Call, Input, Middleware, Refusal, Step};
 
-use ceiling::Ceiling;
+use policy::Ceiling;
 
 /// Refuses a call of an execution whose running totals have reached a ceiling, with `QuotaExceededError` (spec row
 /// T12).

@@ -3,7 +3,7 @@
 use loom_effect_runtime::{ResourceTotals, Usage};
 use proptest::prelude::*;
 
-use super::ceiling::Ceiling;
+use super::policy::Ceiling;
 
 proptest! {
     /// T12: an execution is admitted exactly while every total is below its ceiling.

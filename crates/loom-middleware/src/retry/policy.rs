@@ -42,8 +42,11 @@ impl Default for Backoff {
     }
 }
 
+/// A closure that decides on failures.
+pub(crate) type Decides = dyn Fn(&CallError) -> bool + Send + Sync;
+
 /// Whether a failure is worth another attempt: as its advice says, and without one by its name.
-pub(super) fn is_passing(error: &CallError) -> bool {
+pub(crate) fn is_passing(error: &CallError) -> bool {
     match error.retry_advice() {
         Some(RetryAdvice::Never) => false,
         Some(RetryAdvice::After(_) | RetryAdvice::Retry) => true,
