@@ -13,6 +13,7 @@ mod judge;
 mod layers;
 mod model;
 mod process;
+mod public;
 mod source;
 mod stop;
 mod terminal;
@@ -30,9 +31,9 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND [OPTIONS]
 
   ci [--strict] [--sabotage NAME]   every step below up to `real-model`, one verdict line each
-  fmt | layers | tidy | trace | judges | clippy | test | compile-fail
+  fmt | layers | tidy | trace | public | judges | clippy | test | compile-fail
   doc-test | docs | features | strangers | shuttle | real-model
-                                    one step alone; `layers`, `tidy`, `trace` and `real-model` take --sabotage NAME
+                                    one step alone; the judges among them take --sabotage NAME
   bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
   fuzz [--seconds N]                the fuzz targets, for so long each (--sabotage dropped-byte | swallowed-error)
   deep [--strict]                   what is too long for ci: all benches, the concurrency models and the fuzz targets
@@ -46,6 +47,9 @@ usage: cargo xtask COMMAND [OPTIONS]
 exit codes: 0 ok · 1 something failed · 2 usage";
 
 fn main() -> ExitCode {
+    if let Some(code) = public::stand_in() {
+        return code;
+    }
     let words: Vec<String> = std::env::args().skip(1).collect();
     match dispatch(&words) {
         Ok(code) => code,

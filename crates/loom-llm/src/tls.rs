@@ -29,12 +29,16 @@ pub enum Roots {
     #[default]
     System,
     /// Those of the system, if it has any, and these.
-    SystemAnd(Arc<RootCertStore>),
+    SystemAnd(Authorities),
     /// Mozilla's, as compiled into the program: for systems that have none.
     Bundled,
     /// Exactly these.
-    Only(Arc<RootCertStore>),
+    Only(Authorities),
 }
+
+/// Certificate authorities that were named, made by the constructors of [`Roots`].
+#[derive(Clone, Debug)]
+pub struct Authorities(Arc<RootCertStore>);
 
 impl Roots {
     /// Exactly the authorities in the PEM text.
@@ -42,7 +46,7 @@ impl Roots {
     /// # Errors
     /// [`TlsError`] where it is too large, holds no certificate, or one that cannot be read.
     pub fn only_pem(pem: &[u8]) -> Result<Self, TlsError> {
-        Ok(Self::Only(Arc::new(store_of(pem)?)))
+        Ok(Self::Only(Authorities(Arc::new(store_of(pem)?))))
     }
 
     /// Exactly the authorities in the PEM file.
@@ -58,7 +62,7 @@ impl Roots {
     /// # Errors
     /// As in [`only_pem`](Self::only_pem).
     pub fn system_and_pem(pem: &[u8]) -> Result<Self, TlsError> {
-        Ok(Self::SystemAnd(Arc::new(store_of(pem)?)))
+        Ok(Self::SystemAnd(Authorities(Arc::new(store_of(pem)?))))
     }
 
     /// The authorities in the PEM file beside those of the system.
@@ -106,13 +110,13 @@ pub enum TlsError {
 pub(crate) fn client_config(roots: &Roots) -> Result<ClientConfig, TlsError> {
     let store = match roots {
         Roots::System => filled(system_roots())?,
-        Roots::SystemAnd(more) => {
+        Roots::SystemAnd(Authorities(more)) => {
             let mut store = system_roots();
             store.extend(more.roots.iter().cloned());
             filled(store)?
         }
         Roots::Bundled => Arc::new(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }),
-        Roots::Only(store) => Arc::clone(store),
+        Roots::Only(Authorities(store)) => Arc::clone(store),
     };
     let mut config = builder_with(store)?;
     // One exchange at a time: only then does hanging up on a reply close the connection.
