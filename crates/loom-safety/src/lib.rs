@@ -62,6 +62,7 @@ mod delta;
 mod deny;
 mod middleware;
 mod pii;
+mod redact;
 #[doc(hidden)]
 pub mod reference;
 mod rule;
@@ -73,6 +74,10 @@ pub use delta::{DeltaCheck, DeltaJudge, GUARD_TEXT_BYTES_MAX, INPUT_TEXT_BYTES_M
 pub use deny::{DenyPattern, DenyPatternError, DenyPatternFault, DenyPatternPosition, DenyPatterns};
 pub use middleware::SafetyMiddleware;
 pub use pii::PiiRule;
+pub use redact::{
+    Detector, MemoryVault, Placeholder, Redaction, RedactionError, Revealing, Secret, SecretRef, SecretVault,
+    VaultError,
+};
 pub use rule::{Finding, Place, RuleId};
 pub use validator::{Judges, Phase, PiiValidator, SafetyValidator};
 pub use window::{DeltaWindow, WindowCheck, delta_window};

@@ -4,7 +4,8 @@ use crate::delta::{
     DeltaCheck, DeltaJudge, GUARD_TEXT_BYTES_MAX, INPUT_TEXT_BYTES_MAX, RunningText, judge_whole,
 };
 use crate::pii::{PiiRule, PiiRules};
-use crate::rule::Finding;
+use crate::redact::Detector;
+use crate::rule::{Finding, RuleId};
 
 /// What a whole text is, when a validator is asked about it. The third phase, delta, has state and so a form of its
 /// own: [`SafetyValidator::delta`].
@@ -127,6 +128,17 @@ impl SafetyValidator for PiiValidator {
 impl DeltaCheck for PiiValidator {
     fn judge(&self) -> Box<dyn DeltaJudge> {
         Box::new(RunningText::new(self.rules))
+    }
+}
+
+/// Which phases the validator judges is no concern of a redaction.
+impl Detector for PiiValidator {
+    fn rules(&self) -> Vec<RuleId> {
+        self.rules.chosen().map(PiiRule::id).collect()
+    }
+
+    fn detect(&self, text: &str, found: &mut dyn FnMut(Finding)) {
+        self.rules.chosen().for_each(|rule| rule.cover(text, &mut *found));
     }
 }
 

@@ -10,7 +10,8 @@ pub use error::{DenyPatternError, DenyPatternFault, DenyPatternPosition};
 pub use pattern::DenyPattern;
 
 use crate::delta::{DeltaCheck, DeltaJudge, RunningText, Search, judge_whole};
-use crate::rule::{Finding, earlier};
+use crate::redact::Detector;
+use crate::rule::{Finding, RuleId, earlier};
 use crate::validator::{Judges, Phase, SafetyValidator};
 use pattern::Rule;
 
@@ -45,6 +46,11 @@ pub struct DenyPatterns {
 impl DenyPatterns {
     /// Most patterns in one set.
     pub const PATTERNS_MAX: usize = 1_000;
+
+    /// How much of a text its patterns read again when every match is looked for, in bytes over all patterns. Each
+    /// match of a pattern costs its widest match, or the rest of the text where it has none; beyond the bound the
+    /// rest of the text counts as matched.
+    pub const SCAN_BYTES_MAX: usize = 64 << 20;
 
     /// Compiles a set. A pattern without a name is `deny.<n>`, n counting from 1.
     ///
@@ -134,5 +140,17 @@ impl SafetyValidator for DenyPatterns {
 impl DeltaCheck for DenyPatterns {
     fn judge(&self) -> Box<dyn DeltaJudge> {
         Box::new(RunningText::new(self.clone()))
+    }
+}
+
+/// A match is what the regular expression gives at a start: of alternatives, the first that fits (`a|ab` is `a`).
+impl Detector for DenyPatterns {
+    fn rules(&self) -> Vec<RuleId> {
+        self.rules.iter().map(|rule| rule.id.clone()).collect()
+    }
+
+    fn detect(&self, text: &str, found: &mut dyn FnMut(Finding)) {
+        let mut scan_bytes_left = Self::SCAN_BYTES_MAX;
+        self.rules.iter().for_each(|rule| rule.cover(text, &mut scan_bytes_left, found));
     }
 }

@@ -167,4 +167,23 @@ impl Rule {
             self.width_bytes_max.map_or(0, |width| text.floor_char_boundary(from.saturating_sub(width)));
         self.regex.find_at(text, start).map(|found| Finding::new(self.id.clone(), found.range()))
     }
+
+    /// Shows `found` the match from every start in `text`.
+    ///
+    /// A search after a match reads again what the match may have read, which `scan_bytes_left` pays for. Where it
+    /// cannot, the rest of the text counts as matched.
+    pub(super) fn cover(&self, text: &str, scan_bytes_left: &mut usize, found: &mut dyn FnMut(Finding)) {
+        let mut from = 0;
+        while let Some(hit) = self.regex.find_at(text, from) {
+            let rest = text.len() - hit.start();
+            let read = self.width_bytes_max.map_or(rest, |width| width.min(rest));
+            let paid = scan_bytes_left.checked_sub(read);
+            *scan_bytes_left = paid.unwrap_or(0);
+            if paid.is_none() {
+                return found(Finding::new(self.id.clone(), hit.start()..text.len()));
+            }
+            found(Finding::new(self.id.clone(), hit.range()));
+            from = text.ceil_char_boundary(hit.start() + 1);
+        }
+    }
 }

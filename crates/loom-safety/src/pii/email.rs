@@ -28,6 +28,16 @@ pub(super) fn earliest(text: &[u8], from: usize) -> Option<Range<usize>> {
     best
 }
 
+/// Shows what the addresses around each `@` cover: all of them hold it, so that is one stretch.
+pub(super) fn cover(text: &[u8], found: &mut impl FnMut(Range<usize>)) {
+    for (at, _) in text.iter().enumerate().filter(|(_, byte)| **byte == b'@') {
+        let end = super::last_end(at, |from| domain_end(text, at + 1, from));
+        if let (Some(start), Some(end)) = (local_start(text, at), end) {
+            found(start..end);
+        }
+    }
+}
+
 /// The leftmost place where the local part before the `@` at `at` can start: a word byte after none, within the
 /// bound.
 fn local_start(text: &[u8], at: usize) -> Option<usize> {

@@ -67,6 +67,18 @@ impl PiiRule {
         };
         range.map(|range| Finding::new(self.id(), range))
     }
+
+    /// Shows `found` what the matches in `text` cover, however they overlap: for each start, up to its last end.
+    pub(crate) fn cover(self, text: &str, mut found: impl FnMut(Finding)) {
+        let bytes = text.as_bytes();
+        let mut found = |range| found(Finding::new(self.id(), range));
+        match self {
+            Self::Card => cover_of(bytes, card::first_end, &mut found),
+            Self::Email => email::cover(bytes, &mut found),
+            Self::Ssn => cover_of(bytes, ssn::first_end, &mut found),
+            Self::Iban => cover_of(bytes, iban::first_end, &mut found),
+        }
+    }
 }
 
 /// A set of rules.
@@ -79,12 +91,15 @@ impl PiiRules {
     pub(crate) fn of(rules: &[PiiRule]) -> Self {
         Self(PiiRule::ALL.map(|rule| rules.contains(&rule)))
     }
+
+    pub(crate) fn chosen(self) -> impl Iterator<Item = PiiRule> {
+        PiiRule::ALL.into_iter().zip(self.0).filter_map(|(rule, on)| on.then_some(rule))
+    }
 }
 
 impl Search for PiiRules {
     fn earliest(&self, text: &str, from: usize) -> Option<Finding> {
-        let chosen = PiiRule::ALL.into_iter().zip(self.0).filter_map(|(rule, on)| on.then_some(rule));
-        chosen.map(|rule| rule.earliest(text, from)).fold(None, earlier)
+        self.chosen().map(|rule| rule.earliest(text, from)).fold(None, earlier)
     }
 }
 
@@ -107,4 +122,21 @@ fn earliest_of(
         }
     }
     best
+}
+
+fn cover_of(
+    text: &[u8],
+    first_end: impl Fn(&[u8], usize, usize) -> Option<usize>,
+    found: &mut impl FnMut(Range<usize>),
+) {
+    for start in 0..text.len() {
+        if let Some(end) = last_end(start, |from| first_end(text, start, from)) {
+            found(start..end);
+        }
+    }
+}
+
+/// The last of the ends that `next` gives one after the other, each after the one before.
+fn last_end(start: usize, next: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    std::iter::successors(next(start), |end| next(*end)).last()
 }
