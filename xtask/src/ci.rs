@@ -5,6 +5,7 @@ mod condense;
 mod count;
 mod features;
 mod models;
+mod packages;
 pub(crate) mod real_model;
 mod strangers;
 mod suites;
@@ -58,7 +59,7 @@ struct Step {
 
 /// Cheap ones first; what shares compiled dependencies stands side by side. The model comes last: its line closes the
 /// run, and nothing else wants the cores that it decodes on.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step { name: "fmt", run: cargo::fmt },
     Step { name: "layers", run: judged },
     Step { name: "tidy", run: judged },
@@ -71,6 +72,7 @@ const STEPS: [Step; 15] = [
     Step { name: "doc-test", run: suites::doc_test },
     Step { name: "docs", run: cargo::docs },
     Step { name: "features", run: features::run },
+    Step { name: "package", run: packages::run },
     Step { name: "strangers", run: strangers::run },
     Step { name: "shuttle", run: models::run },
     Step { name: "real-model", run: real_model::run },

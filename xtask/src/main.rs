@@ -12,8 +12,11 @@ mod fuzz;
 mod judge;
 mod layers;
 mod model;
+mod new_middleware;
 mod process;
 mod public;
+#[path = "../../crates/loom-cli/src/scaffold/mod.rs"]
+mod scaffold;
 mod source;
 mod stop;
 mod terminal;
@@ -32,12 +35,13 @@ usage: cargo xtask COMMAND [OPTIONS]
 
   ci [--strict] [--sabotage NAME]   every step below up to `real-model`, one verdict line each
   fmt | layers | tidy | trace | public | judges | clippy | test | compile-fail
-  doc-test | docs | features | strangers | shuttle | real-model
+  doc-test | docs | features | package | strangers | shuttle | real-model
                                     one step alone; the judges among them take --sabotage NAME
   bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
   fuzz [--seconds N]                the fuzz targets, for so long each (--sabotage dropped-byte | swallowed-error)
   deep [--strict]                   what is too long for ci: all benches, the concurrency models and the fuzz targets
                                     for longer, the real model asked by many at once
+  new-middleware NAME [--path DIR]  a crate of its own in DIR/NAME that builds and passes its conformance kit
   model up | down | status          a small real model on loopback, under target/model
 
   --strict      a judge's advice counts as a finding, and a skip as a failure
@@ -79,6 +83,7 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
         "fuzz" => fuzz::run(&workspace, rest),
         "deep" => deep::run(&workspace, rest),
         "model" => model::run(&workspace, rest),
+        "new-middleware" => new_middleware::run(&workspace, rest),
         "judges" if rest.iter().any(|word| word == "--list") => judge::list(rest),
         step => ci::run_alone(&workspace, step, rest),
     }

@@ -41,6 +41,31 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Serve a recorded decision from its journal, without any call.
     Replay(ReplayArgs),
+    /// Begin a crate that extends Loom.
+    #[command(subcommand_value_name = "KIND", subcommand_help_heading = "Kinds")]
+    New {
+        #[command(subcommand)]
+        kind: NewKind,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewKind {
+    /// An output middleware that builds, passes its conformance kit, and lies in no workspace.
+    Middleware(NewArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// The crate's name.
+    pub(crate) name: String,
+    /// Where its folder is made.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// The folder with Loom's own crates, where they are not to come from crates.io [default: those that this command
+    /// was built from, if they are still there].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) crates: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,6 +13,7 @@ mod model;
 mod offline;
 mod provider;
 mod render;
+mod scaffold;
 mod signals;
 mod stdout;
 mod store;
@@ -104,6 +105,9 @@ fn run(args: Args) -> Exit {
 }
 
 fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
+    if let Command::New { kind } = command {
+        return commands::new::run(kind, screen);
+    }
     commands::read_words(&mut command)?;
     let system = |error: io::Error| {
         Failure::named(
@@ -120,6 +124,7 @@ fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<()
             Command::Ask(args) => commands::ask::run(args, screen, stop).await,
             Command::Logs(args) => commands::logs::run(args, screen, stop).await,
             Command::Replay(args) => commands::replay::run(args, screen).await,
+            Command::New { kind } => commands::new::run(kind, screen),
         }
     })
 }

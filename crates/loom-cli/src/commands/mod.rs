@@ -1,7 +1,8 @@
-//! The four commands, and what they share.
+//! The commands, and what they share.
 
 pub(crate) mod ask;
 pub(crate) mod logs;
+pub(crate) mod new;
 pub(crate) mod plan;
 pub(crate) mod replay;
 
@@ -30,7 +31,7 @@ pub(crate) fn read_words(command: &mut Command) -> Result<(), Failure> {
     let (words, what) = match command {
         Command::Plan(args) => (&mut args.goal, "goal"),
         Command::Ask(args) => (&mut args.prompt, "prompt"),
-        Command::Logs(_) | Command::Replay(_) => return Ok(()),
+        Command::Logs(_) | Command::Replay(_) | Command::New { .. } => return Ok(()),
     };
     if words == "-" {
         *words = read_stdin(what)?;

@@ -1,6 +1,7 @@
 //! JSON lines for programs; what is said to a person still goes to stderr.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use loom_workflow::record::{Record, StepPath};
 use loom_workflow::store::Head;
@@ -99,6 +100,10 @@ impl<O: Write + Send, E: Write + Send> View for JsonLines<O, E> {
 
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
         self.line(&json!({"replay": {"effect_calls": effect_calls}}))
+    }
+
+    fn created(&mut self, folder: &Path) -> io::Result<()> {
+        self.line(&json!({"created": {"path": folder.to_string_lossy()}}))
     }
 
     fn note(&mut self, text: &str) {

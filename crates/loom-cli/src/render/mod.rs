@@ -6,6 +6,7 @@ mod terminal;
 mod time;
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use loom_effect_runtime::{DeltaKinds, Signal, Usage};
@@ -54,6 +55,8 @@ pub(crate) trait View: Send {
     fn event(&mut self, record: &Record) -> io::Result<()>;
     /// A replay was served with so many effect calls.
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()>;
+    /// A crate was begun in that folder.
+    fn created(&mut self, folder: &Path) -> io::Result<()>;
     /// Something said to a person.
     fn note(&mut self, text: &str);
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
 
 use loom_workflow::record::Record;
 use loom_workflow::store::Head;
@@ -180,6 +181,11 @@ impl<O: Write + Send, E: Write + Send> View for Terminal<O, E> {
     fn replayed(&mut self, effect_calls: u64) -> io::Result<()> {
         let id = self.execution.take().unwrap_or_default();
         self.line("", &format!("execution {id}, served from its journal: {effect_calls} effect calls"))
+    }
+
+    fn created(&mut self, folder: &Path) -> io::Result<()> {
+        let folder = self.style.out(&folder.to_string_lossy()).into_owned();
+        self.line("", &folder)
     }
 
     fn note(&mut self, text: &str) {

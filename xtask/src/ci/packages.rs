@@ -1,0 +1,145 @@
+//! Every crate as it would be published: packed, unpacked side by side, and checked there.
+//!
+//! Cargo's own verification builds each package anew; here all of them are one workspace in the ordinary target folder,
+//! so that what they depend on is not compiled twice.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Job, Verdict, cargo};
+use crate::process;
+use crate::stop::{During, Stop};
+use crate::workspace::{Workspace, text};
+
+/// What is packed: all that lies here.
+const FOLDER: &str = "crates";
+
+/// Packs, unpacks and checks.
+pub(super) fn run(job: &Job<'_>) -> Result<Verdict, Stop> {
+    let packages = match Packages::pack(job)? {
+        Ok(packages) => packages,
+        Err(failed) => return Ok(failed),
+    };
+    let mut cargo = cargo::command(job);
+    cargo.current_dir(&packages.folder).args(["check", "--workspace", "--all-features", "--lib", "--bins"]);
+    cargo::run(job, cargo.env("CARGO_TARGET_DIR", &job.workspace.target))
+}
+
+/// Unpacked packages, each in a folder of its crate's name, and together a workspace.
+pub(super) struct Packages {
+    pub(super) folder: PathBuf,
+    names: Vec<String>,
+}
+
+impl Packages {
+    /// Packs all crates and unpacks them; the inner error is a package that cannot be made.
+    pub(super) fn pack(job: &Job<'_>) -> Result<Result<Self, Verdict>, Stop> {
+        let names = published(job.workspace);
+        let mut cargo = cargo::command(job);
+        // What is being changed is packed as it is; ci sees a clean clone.
+        cargo.args(["package", "--no-verify", "--allow-dirty", "--quiet"]);
+        cargo.args(names.iter().flat_map(|name| ["--package", name]));
+        let packed = cargo::run(job, &mut cargo)?;
+        if !packed.ok {
+            return Ok(Err(packed));
+        }
+        let folder = job.workspace.target.join("xtask").join("packages");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).during("removing old packages")?;
+        }
+        std::fs::create_dir_all(&folder).during("making a folder for packages")?;
+        let packages = Self { folder, names };
+        for package in job.workspace.packages().filter(|package| is_published(package)) {
+            packages.unpack(job, text(package, "name"), text(package, "version"))?;
+        }
+        let manifest = packages.manifest();
+        std::fs::write(packages.folder.join("Cargo.toml"), manifest)
+            .during("writing the packages' workspace")?;
+        let lock = job.workspace.root.join("Cargo.lock");
+        std::fs::copy(lock, packages.folder.join("Cargo.lock")).during("copying the lock file")?;
+        Ok(Ok(packages))
+    }
+
+    fn unpack(&self, job: &Job<'_>, name: &str, version: &str) -> Result<(), Stop> {
+        let archive = job.workspace.target.join("package").join(format!("{name}-{version}.crate"));
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(&archive).arg("-C").arg(&self.folder);
+        let ran = process::run(&mut tar, job.output, &cargo::log(job))?;
+        if !ran.ok {
+            return Err(Stop::Failed(format!("unpacking {}: {}", archive.display(), ran.output)));
+        }
+        let unpacked = self.folder.join(format!("{name}-{version}"));
+        std::fs::rename(&unpacked, self.folder.join(name)).during(&format!("unpacking {name}"))
+    }
+
+    /// The packages as one workspace in which each finds the others.
+    fn manifest(&self) -> String {
+        let members: Vec<String> = self.names.iter().map(|name| format!("{name:?}")).collect();
+        let patch = patch(&self.names, |name| PathBuf::from(name));
+        format!(
+            "[workspace]\nresolver = \"3\"\nmembers = [{}]\n\n{patch}\n[profile.dev]\ndebug = 0\n",
+            members.join(", ")
+        )
+    }
+
+    /// Cargo settings by which any crate finds the packages in the place of published ones.
+    pub(super) fn settings(&self) -> String {
+        patch(&self.names, |name| self.folder.join(name))
+    }
+}
+
+fn patch(names: &[String], place: impl Fn(&str) -> PathBuf) -> String {
+    let mut text = "[patch.crates-io]\n".to_owned();
+    for name in names {
+        let _ = writeln!(text, "{name} = {{ path = {:?} }}", place(name).display().to_string());
+    }
+    text
+}
+
+/// The names of the crates that are packed.
+fn published(workspace: &Workspace) -> Vec<String> {
+    workspace
+        .packages()
+        .filter(|package| is_published(package))
+        .map(|package| text(package, "name").to_owned())
+        .collect()
+}
+
+fn is_published(package: &Value) -> bool {
+    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
+    folder.is_some_and(|folder| folder.ends_with(FOLDER))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_among_the_crates_is_packed_and_nothing_else() {
+        let lies = |path: &str| is_published(&json!({ "manifest_path": path }));
+        assert!(lies("/a/crates/loom-x/Cargo.toml"));
+        assert!(
+            !lies("/a/xtask/Cargo.toml") && !lies("/a/tests/Cargo.toml") && !lies("/a/crates/x/y/Cargo.toml")
+        );
+    }
+
+    #[test]
+    fn the_packages_are_one_workspace_and_stand_in_for_published_ones() {
+        let names = ["loom-a", "loom-b"].map(str::to_owned).to_vec();
+        let packages = Packages { folder: PathBuf::from("/t"), names };
+        assert_eq!(
+            packages.manifest(),
+            "[workspace]\nresolver = \"3\"\nmembers = [\"loom-a\", \"loom-b\"]\n\n[patch.crates-io]\nloom-a = { path = \
+             \"loom-a\" }\nloom-b = { path = \"loom-b\" }\n\n[profile.dev]\ndebug = 0\n"
+        );
+        assert_eq!(
+            packages.settings(),
+            "[patch.crates-io]\nloom-a = { path = \"/t/loom-a\" }\nloom-b = { path = \"/t/loom-b\" }\n"
+        );
+    }
+}
