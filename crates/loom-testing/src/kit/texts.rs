@@ -31,19 +31,22 @@ pub(crate) fn hostile() -> Vec<String> {
 pub(crate) fn splits(text: &str, seed: u64) -> Vec<Vec<&str>> {
     const HALVES: usize = 48;
     const RANDOM: u64 = 16;
+    const OF_LONG: usize = 4;
     const SINGLE_CHARS: usize = 4096;
     const RANDOM_PIECES: u64 = 256;
     let inner: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
+    // A long text is cut in fewer places and into longer pieces, so that a run of the kit stays short.
+    let is_long = inner.len() >= SINGLE_CHARS;
+    let (halves, random) = if is_long { (OF_LONG, OF_LONG as u64) } else { (HALVES, RANDOM) };
     let mut all = vec![cut(text, &[])];
-    if inner.len() < SINGLE_CHARS {
+    if !is_long {
         all.push(cut(text, &inner));
     }
-    let step = inner.len().div_ceil(HALVES).max(1);
+    let step = inner.len().div_ceil(halves).max(1);
     all.extend(inner.iter().step_by(step).map(|at| cut(text, &[*at])));
     if !inner.is_empty() {
-        all.extend((0..RANDOM).map(|round| {
+        all.extend((0..random).map(|round| {
             let mut dice = Dice(seed ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            // A long text is cut into longer pieces, so that a run of the kit stays short.
             let one_in = (1 + dice.draw() % 12) * (1 + inner.len() as u64 / RANDOM_PIECES);
             let places: Vec<usize> =
                 inner.iter().copied().filter(|_| dice.draw().is_multiple_of(one_in)).collect();

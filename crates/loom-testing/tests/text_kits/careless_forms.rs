@@ -177,7 +177,7 @@ fn a_form_that_panics_on_many_lanes_is_reported() {
     reports(&kit::guard(|| FewLanes).texts([TEXT]).report(), &[Check::NoPanic]);
 }
 
-/// Its rule tells the text, and so does another's where it has found the word.
+/// Its rule tells what stands before the word, or the word itself.
 #[test]
 fn a_guard_that_quotes_the_text_in_its_rule_is_reported() {
     let quotes = || -> Push {
@@ -243,7 +243,7 @@ fn a_form_that_a_dropped_call_leaves_locked_is_reported() {
     impl DeltaGuard for Holds {
         fn push(&mut self, text: &str, _out: &mut Outlet<'_>) -> Verdict {
             let mut busy = self.0.lock().unwrap();
-            if *busy && text == "the w" {
+            if *busy && text == "the word" {
                 return Verdict::Sever(Violation::safety("busy"));
             }
             *busy = true;
@@ -265,7 +265,7 @@ fn a_form_that_differs_from_instance_to_instance_is_reported() {
     let made = Arc::new(Mutex::new(0_u32));
     let differs = move || {
         *made.lock().unwrap() += 1;
-        let rule = if *made.lock().unwrap() % 2 == 0 { "even" } else { "odd" };
+        let rule = if made.lock().unwrap().is_multiple_of(2) { "even" } else { "odd" };
         Form(move || -> Push {
             let mut so_far = String::new();
             Box::new(move |text, _| {

@@ -133,7 +133,7 @@ fn an_inspector_that_counts_is_reported() {
         let asked = AtomicUsize::new(0);
         inspect("counts", None, move |_, output| {
             let refused = output.json().is_ok_and(|json| json.to_string().contains(WORD));
-            match refused && asked.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+            match refused && asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
                 true => Step::Deny(Refusal::safety("counts.odd")),
                 false => Step::Go,
             }

@@ -1,7 +1,6 @@
 //! Output and live text get one verdict and are rewritten alike.
 
 use loom_effect_runtime::{DeltaKind, ErrorName, Lane};
-use serde_json::{Value, json};
 
 use super::super::report::{Check, Report};
 use super::super::texts::{PROSE, splits};
@@ -10,24 +9,6 @@ use super::stage::{Cast, Play, Ruling, Stage};
 use crate::{Act, FromScript, Scripted};
 
 const SEED: u64 = 0x6167_7265;
-
-/// A JSON object with the text further in.
-impl FromScript for Value {
-    fn of_text(text: String, stated: bool) -> Self {
-        json!({ "answer": { "text": text, "stated": stated }, "parts": 1 })
-    }
-
-    fn live_text(&self, piece: &mut dyn FnMut(&str)) -> bool {
-        let stated = self.pointer("/answer/stated").and_then(Self::as_bool) == Some(true);
-        match self.pointer("/answer/text").and_then(Self::as_str) {
-            Some(text) if stated => {
-                piece(text);
-                true
-            }
-            _ => false,
-        }
-    }
-}
 
 /// Checks outputs of one shape; `false` where the subject refuses plain prose in it, so that there is nothing to
 /// compare.

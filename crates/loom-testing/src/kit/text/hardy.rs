@@ -9,7 +9,7 @@ use super::super::texts::{PROSE, hostile};
 use super::stage::{Cast, Stage};
 use crate::{Act, Scripted};
 
-/// A long text, and how many pieces it is also cut into.
+/// A long text, which is an output as a whole and live text in pieces.
 const LONG_BYTES: usize = 1 << 20;
 const LONG_PIECES: usize = 8;
 
@@ -29,7 +29,6 @@ pub(crate) async fn no_panic(stage: &Stage, report: &mut Report) {
     let pieces: Vec<&str> = (0..LONG_PIECES)
         .filter_map(|at| long.get(at * (long.len() / LONG_PIECES)..(at + 1) * (long.len() / LONG_PIECES)))
         .collect();
-    stage.speak(report, Cast::Form, &[&long]).await;
     stage.speak(report, Cast::Form, &pieces).await;
 
     let (kind, lanes) = (stage.lane.kind(), 0..LANES_MAX as u32);

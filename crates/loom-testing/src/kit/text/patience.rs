@@ -12,7 +12,7 @@ use super::stage::{Cast, Play, Stage};
 use crate::{Act, Scripted};
 
 /// Into how many pieces a text is cut, with a pause behind each.
-const PIECES: usize = 6;
+const PIECES: usize = 4;
 
 /// No poll of a call takes long. Of a slow one the quickest of a few tries counts.
 pub(crate) async fn never_blocks(stage: &Stage, report: &mut Report, texts: &[String]) {

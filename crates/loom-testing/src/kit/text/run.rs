@@ -9,6 +9,7 @@ use super::{TextKit, agree, echo, fresh, hardy, patience, short, swallow, verdic
 use crate::{Act, Answer, Scripted};
 
 const SEED: u64 = 0x7275_6e73;
+const SHAPED_BYTES_MAX: usize = 4096;
 
 impl TextKit {
     pub(super) async fn run(mut self, mut report: Report) -> Report {
@@ -74,6 +75,8 @@ impl TextKit {
             return;
         }
         let text = agree::forms_agree::<String>(stage, report, &texts).await;
+        // A shape differs in where the text stands, which a long one shows no better.
+        texts.retain(|text| text.len() <= SHAPED_BYTES_MAX);
         let answer = agree::forms_agree::<Answer>(stage, report, &texts).await;
         let json = agree::forms_agree::<Value>(stage, report, &texts).await;
         report.expect(Check::FormsAgree, text || answer || json, || {

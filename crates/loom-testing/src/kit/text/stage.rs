@@ -9,7 +9,7 @@ use loom_effect_runtime::{
 };
 use serde_json::Value;
 
-use super::super::play::{Played, Seen, View, builder, kinds_of, play_into, with_effect};
+use super::super::play::{Played, Seen, View, builder, kinds_of, play, play_into, with_effect};
 use super::super::report::{Check, Report};
 use super::marker::Marker;
 use crate::{Act, Answer, FromScript, Scripted};
@@ -138,7 +138,10 @@ impl Stage {
             report.fault(Check::NoPanic, "it panicked when it was registered");
             return None;
         };
-        let played = play_into::<Value, O>(&runtime, "scripted", Value::Null, view.map(View::of_lane)).await;
+        let played = match view.map(View::of_lane) {
+            None => play::<Value, O>(&runtime, "scripted", Value::Null, false).await,
+            view => play_into(&runtime, "scripted", Value::Null, view).await,
+        };
         let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
         let play = settled(played, warnings);
         report.expect(Check::Ends, play.is_some(), || "a call of it never ended".to_owned());
@@ -179,10 +182,8 @@ pub(crate) fn unstated(acts: impl IntoIterator<Item = Act>) -> Scripted<Answer> 
 }
 
 fn settled<O>(played: Played<O>, warnings: Vec<String>) -> Option<Play<O>> {
-    let (output, error) = match played.result? {
-        Ok(output) => (Some(output), None),
-        Err(error) => (None, Some(error)),
-    };
+    let error = played.error().cloned();
+    let output = played.result?.ok();
     let ruling = error.as_ref().map_or(Ruling::Fine, ruling);
     Some(Play {
         ruling,
