@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use loom_effect_runtime::{
-    CallError, CallRef, CallReport, Data, DeltaKinds, DeltaSink, Effect, EffectDelta, EffectRuntime, Ready,
-    RuntimeBuilder,
+    CallError, CallRef, CallReport, Data, DeltaKind, DeltaKinds, DeltaSink, Effect, EffectDelta,
+    EffectRuntime, Lane, Ready, RuntimeBuilder,
 };
 
 use super::bounded::ends;
@@ -46,11 +46,23 @@ pub(crate) async fn play<I: Data, O: Data>(
     input: I,
     streamed: bool,
 ) -> Played<O> {
-    let view = View::default();
+    play_into(runtime, id, input, streamed.then(View::default)).await
+}
+
+/// Calls the effect `id` of `runtime`, with this live view where there is one.
+pub(crate) async fn play_into<I: Data, O: Data>(
+    runtime: &EffectRuntime,
+    id: &str,
+    input: I,
+    view: Option<View>,
+) -> Played<O> {
     let call = async {
         let tool = runtime.tool::<I, O>(id).map_err(CallError::failed)?;
         let call = runtime.invoke_transient(tool, input);
-        let call = if streamed { call.on_delta_sink(view.clone()) } else { call };
+        let call = match &view {
+            Some(view) => call.on_delta_sink(view.clone()),
+            None => call,
+        };
         let (result, report) = call.reported().await;
         Ok((result, report))
     };
@@ -60,7 +72,8 @@ pub(crate) async fn play<I: Data, O: Data>(
         Some(Err(error)) => (Some(Err(error)), CallReport::default()),
         Some(Ok((result, report))) => (Some(result), report),
     };
-    Played { result, report, seen: view.seen(), longest_poll: watched.longest, polls: watched.polls }
+    let seen = view.map(|view| view.seen()).unwrap_or_default();
+    Played { result, report, seen, longest_poll: watched.longest, polls: watched.polls }
 }
 
 /// A runtime with one effect, as `build` makes it; `None` where it cannot be built.
@@ -79,21 +92,33 @@ pub(crate) struct Seen {
     pub(crate) done: u32,
 }
 
-/// A sink that folds.
+/// A sink that folds: all text, or that of one lane.
 #[derive(Clone, Default)]
-pub(crate) struct View(Arc<Mutex<Seen>>);
+pub(crate) struct View {
+    seen: Arc<Mutex<Seen>>,
+    only: Option<Lane>,
+}
 
 impl View {
+    /// A sink that folds the text of one lane, whatever its kind.
+    pub(crate) fn of_lane(lane: Lane) -> Self {
+        Self { only: Some(lane), ..Self::default() }
+    }
+
     pub(crate) fn seen(&self) -> Seen {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl DeltaSink for View {
     fn deliver(&self, _call: &CallRef<'_>, delta: &EffectDelta<'_>) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match delta {
-            EffectDelta::Text { text, .. } => {
+            EffectDelta::Text { text, lane, .. }
+            | EffectDelta::Reasoning { text, lane, .. }
+            | EffectDelta::ToolArguments { text, lane, .. }
+                if self.only.is_none_or(|only| only == *lane) =>
+            {
                 seen.text.push_str(text.unwrap_tainted());
                 seen.delivered.push_str(text.unwrap_tainted());
             }
@@ -107,6 +132,15 @@ impl DeltaSink for View {
     }
 
     fn wants(&self) -> DeltaKinds {
-        DeltaKinds::TEXT
+        self.only.map_or(DeltaKinds::TEXT, |lane| kinds_of(lane.kind()))
+    }
+}
+
+/// The set of this kind alone.
+pub(crate) fn kinds_of(kind: DeltaKind) -> DeltaKinds {
+    match kind {
+        DeltaKind::Text => DeltaKinds::TEXT,
+        DeltaKind::Reasoning => DeltaKinds::REASONING,
+        DeltaKind::ToolArguments => DeltaKinds::TOOL_ARGUMENTS,
     }
 }

@@ -61,6 +61,8 @@ checks! {
     RoundTrip => "round-trip";
     /// A success stays one.
     SuccessKept => "success-kept";
+    /// The author's own texts are refused or rewritten: a text that is left alone shows nothing.
+    Judged => "judged";
 }
 
 impl fmt::Display for Check {

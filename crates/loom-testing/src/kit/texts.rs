@@ -1,11 +1,19 @@
 //! Texts to judge, and the ways to cut them.
 
+/// Text that nobody has a reason to refuse or to change.
+pub(crate) const PROSE: &str = "plain prose, nothing to see";
+
+/// A text amid prose.
+pub(crate) fn embedded(text: &str) -> String {
+    format!("before it come words, {text} and words come behind")
+}
+
 /// Text that was never meant kindly, and text that was: what any guard or inspector has to take without a panic.
 pub(crate) fn hostile() -> Vec<String> {
     vec![
         " ".to_owned(),
         "\0\u{1}\u{7f}".to_owned(),
-        "plain prose, nothing to see".to_owned(),
+        PROSE.to_owned(),
         "e\u{301}e\u{301} \u{200d}\u{200b}\u{ad}\u{2060}\u{202e}".to_owned(),
         "日本語のテキスト 한국어 ไทย עברית العربية".to_owned(),
         "👩‍👩‍👧‍👦🏳️‍🌈𝟜𝟙𝟙𝟙".to_owned(),
@@ -23,18 +31,23 @@ pub(crate) fn hostile() -> Vec<String> {
 pub(crate) fn splits(text: &str, seed: u64) -> Vec<Vec<&str>> {
     const HALVES: usize = 48;
     const RANDOM: u64 = 16;
+    const OF_LONG: usize = 4;
     const SINGLE_CHARS: usize = 4096;
+    const RANDOM_PIECES: u64 = 256;
     let inner: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
+    // A long text is cut in fewer places and into longer pieces, so that a run of the kit stays short.
+    let is_long = inner.len() >= SINGLE_CHARS;
+    let (halves, random) = if is_long { (OF_LONG, OF_LONG as u64) } else { (HALVES, RANDOM) };
     let mut all = vec![cut(text, &[])];
-    if inner.len() < SINGLE_CHARS {
+    if !is_long {
         all.push(cut(text, &inner));
     }
-    let step = inner.len().div_ceil(HALVES).max(1);
+    let step = inner.len().div_ceil(halves).max(1);
     all.extend(inner.iter().step_by(step).map(|at| cut(text, &[*at])));
     if !inner.is_empty() {
-        all.extend((0..RANDOM).map(|round| {
+        all.extend((0..random).map(|round| {
             let mut dice = Dice(seed ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let one_in = 1 + dice.draw() % 12;
+            let one_in = (1 + dice.draw() % 12) * (1 + inner.len() as u64 / RANDOM_PIECES);
             let places: Vec<usize> =
                 inner.iter().copied().filter(|_| dice.draw().is_multiple_of(one_in)).collect();
             cut(text, &places)

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom_effect_runtime::{CallError, Data, DeltaSink, Effect, EffectContext, EffectMode};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use act::Act;
 use act::Told;
@@ -60,6 +60,24 @@ impl FromScript for Answer {
             piece(tail);
         }
         self.stated
+    }
+}
+
+/// A JSON object, with the text and whether it is stated at `/answer/text` and `/answer/stated`.
+impl FromScript for Value {
+    fn of_text(text: String, stated: bool) -> Self {
+        json!({ "answer": { "text": text, "stated": stated }, "parts": 1 })
+    }
+
+    fn live_text(&self, piece: &mut dyn FnMut(&str)) -> bool {
+        let stated = self.pointer("/answer/stated").and_then(Self::as_bool) == Some(true);
+        match self.pointer("/answer/text").and_then(Self::as_str) {
+            Some(text) if stated => {
+                piece(text);
+                true
+            }
+            _ => false,
+        }
     }
 }
 
