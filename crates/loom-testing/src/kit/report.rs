@@ -61,6 +61,8 @@ checks! {
     RoundTrip => "round-trip";
     /// A success stays one.
     SuccessKept => "success-kept";
+    /// What it cannot judge, and who comes by another way, gets no milder answer (spec row T6).
+    FailClosed => "fail-closed";
 }
 
 impl fmt::Display for Check {

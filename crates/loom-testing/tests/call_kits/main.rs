@@ -3,8 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
 mod arounds;
+mod authorizers;
 mod careless_arounds;
+mod careless_middlewares;
+mod input_middlewares;
 mod memo;
+mod middlewares;
 
 use loom_testing::kit::{Check, Report};
 

@@ -33,7 +33,6 @@ pub(crate) async fn are_complete(stage: &Stage, report: &mut Report) {
     }
     for other in others {
         in_turn(stage, report, &[plain, other]).await;
-        in_turn(stage, report, &[other, plain]).await;
     }
 }
 

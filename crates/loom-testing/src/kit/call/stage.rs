@@ -25,13 +25,20 @@ pub(crate) struct Stage {
     dress: Arc<Dress>,
     /// Tools beside the kit's own.
     pub(crate) tools: Vec<String>,
+    /// Who asks, and for which tool, where a call does not say.
+    pub(crate) usual: Usual,
 }
 
 impl Stage {
     pub(crate) fn new<S>(
         dress: impl Fn(RuntimeBuilder<NeedsAuthorizer>) -> RuntimeBuilder<Ready> + Send + Sync + 'static,
     ) -> Self {
-        Self { subject: std::any::type_name::<S>(), dress: Arc::new(dress), tools: Vec::new() }
+        Self {
+            subject: std::any::type_name::<S>(),
+            dress: Arc::new(dress),
+            tools: Vec::new(),
+            usual: Usual::default(),
+        }
     }
 
     /// The same stage without a subject.
@@ -63,7 +70,7 @@ impl Stage {
             builder = builder.effect(Probe::<Value>::new(tool, &shared));
         }
         match more(builder).build() {
-            Ok(runtime) => Some(Scene { runtime, shared, warned }),
+            Ok(runtime) => Some(Scene { runtime, shared, warned, usual: self.usual.clone() }),
             Err(error) => {
                 let panicked = matches!(error, BuildError::Panicked { .. });
                 let check = if panicked { Check::NoPanic } else { Check::Named };
@@ -74,8 +81,16 @@ impl Stage {
     }
 }
 
+/// A caller and a tool that the subject is known to let through.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usual {
+    pub(crate) identity: Option<Identity>,
+    pub(crate) tool: Option<String>,
+}
+
 /// A runtime round one subject.
 pub(crate) struct Scene {
+    usual: Usual,
     pub(crate) runtime: EffectRuntime,
     pub(crate) shared: Shared,
     pub(crate) warned: Warned,
@@ -92,22 +107,27 @@ impl Scene {
         view: Option<&View>,
         signal: Option<Signal>,
     ) -> BoxFuture<'static, Ended> {
-        let caller = self.runtime.caller(ask.identity.clone().unwrap_or_default());
+        let identity = ask.identity.as_ref().or(self.usual.identity.as_ref());
+        let caller = self.runtime.caller(identity.cloned().unwrap_or_default());
+        let tool = match &self.usual.tool {
+            Some(usual) if ask.tool == TOOL && ask.identity.is_none() => usual,
+            _ => &ask.tool,
+        };
         match &ask.input {
-            Given::Typed(input) => match self.runtime.tool::<Typed, String>(&ask.tool) {
+            Given::Typed(input) => match self.runtime.tool::<Typed, String>(tool) {
                 Ok(tool) => ask.set(caller.invoke_transient(tool, input.clone()), view, signal).boxed(),
                 Err(error) => ready(error),
             },
             Given::Json(input) if ask.by_id => {
-                let (ask, input, view) = (ask.clone(), input.clone(), view.cloned());
+                let (ask, tool, input, view) = (ask.clone(), tool.clone(), input.clone(), view.cloned());
                 async move {
-                    let call = caller.invoke_transient(&*ask.tool, input);
+                    let call = caller.invoke_transient(&*tool, input);
                     let (result, report) = ask.set(call, view.as_ref(), signal).await;
                     (result.map(text), report)
                 }
                 .boxed()
             }
-            Given::Json(input) => match self.runtime.tool::<Value, String>(&ask.tool) {
+            Given::Json(input) => match self.runtime.tool::<Value, String>(tool) {
                 Ok(tool) => ask.set(caller.invoke_transient(tool, input.clone()), view, signal).boxed(),
                 Err(error) => ready(error),
             },
