@@ -63,6 +63,8 @@ checks! {
     SuccessKept => "success-kept";
     /// The author's own texts are refused or rewritten: a text that is left alone shows nothing.
     Judged => "judged";
+    /// What it cannot judge, and who comes by another way, gets no milder answer (spec row T6).
+    FailClosed => "fail-closed";
 }
 
 impl fmt::Display for Check {
