@@ -7,6 +7,7 @@
 //! - [`Retry`]: tries a failed attempt again after a jittered pause, or as the failure advises; never a refusal, a
 //!   sever or an abort.
 //! - [`KillSwitch`]: refuses calls, severs running streams and drops running attempts, per tool or all at once.
+//! - [`Memo`]: serves the outputs that it kept of the tools it is told of, and lets calls that overlap share one run.
 //! - [`Admission`]: refuses a call of an execution that has used up its calls or tokens.
 //!
 //! ```
@@ -56,10 +57,14 @@
 
 mod admission;
 mod kill_switch;
+mod memo;
 mod retry;
 
 pub use admission::Admission;
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
+pub use memo::{
+    FLIGHTS_DEFAULT, FLIGHTS_MAX, FOLLOWERS_DEFAULT, FOLLOWERS_MAX, MEMO_CAPACITY_MAX, Memo, MemoCounts, Ttl,
+};
 pub use retry::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, RETRY_AFTER_MAX_DEFAULT, Retry,
 };
