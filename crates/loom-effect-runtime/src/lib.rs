@@ -130,8 +130,8 @@ pub use error::{
 pub use flow::InFlow;
 pub use hook::{
     AfterFn, Around, AroundFn, AuthorizeFn, Authorizer, BeforeFn, BeforeWaitFn, InputMiddleware, InspectFn,
-    Kept, Middleware, Next, Opaque, OutputMiddleware, RewriteFn, Step, WAIT_DEADLINE_DEFAULT, Waiting, after,
-    around, authorize, before, before_wait, inspect, rewrite,
+    Kept, Middleware, Next, Opaque, OutputMiddleware, RewriteFn, Running, Step, WAIT_DEADLINE_DEFAULT,
+    Waiting, after, around, authorize, before, before_wait, inspect, rewrite,
 };
 pub use identity::{Delegation, Identity, Principal, RunAs};
 pub use loom_classify;

@@ -221,3 +221,55 @@ fn the_set_up_of_a_stream_allocates_at_most_six_times() {
     assert!(followed(1) - silent <= 6, "{} against {silent}", followed(1));
     assert_eq!(followed(1), followed(1000));
 }
+
+/// T14: the key of a small input is one allocation, whatever the order of its fields.
+#[test]
+fn a_memo_key_allocates_once() {
+    #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    struct Query {
+        table: String,
+        limit: u32,
+        after: Option<f64>,
+        fields: Vec<String>,
+    }
+
+    struct Looks;
+
+    impl Effect for Looks {
+        type Input = Query;
+        type Output = u64;
+
+        fn id(&self) -> &str {
+            "looks"
+        }
+
+        async fn execute(&self, _query: &Query, _cx: &EffectContext<'_>) -> Result<u64, CallError> {
+            Ok(1)
+        }
+    }
+
+    let key = before("key", |call, input| {
+        assert_eq!(allocations(|| call.memo_key(input).unwrap()), 1);
+        Step::Go
+    });
+    let runtime = EffectRuntime::builder().allow_all_calls().middleware(key).effect(Looks).build().unwrap();
+    let tool = runtime.tool::<Query, u64>("looks").unwrap();
+    let fields = ["id", "name"].map(str::to_owned).to_vec();
+    let query = Query { table: "orders".to_owned(), limit: 10, after: Some(0.5), fields };
+    let ada = Principal::new("ada").on_behalf_of(["eve"]).with_actor("bob");
+    for identity in [Identity::default(), Identity::new(ada)] {
+        finish(runtime.caller(identity).invoke_transient(tool, query.clone()));
+    }
+}
+
+/// D2: each around is one allocation, its own, and the attempt behind them is one.
+#[test]
+fn an_around_allocates_once() {
+    let passes = || around("passes", |_, mut next| Box::pin(async move { next.run().await }));
+    for arounds in 1..4 {
+        let builder = EffectRuntime::builder().allow_all_calls().effect(AtOnce);
+        let runtime = (0..arounds).fold(builder, |builder, _| builder.around(passes())).build().unwrap();
+        let tool = runtime.tool::<u64, u64>("at-once").unwrap();
+        assert_eq!(warm(|| finish(runtime.invoke_transient(tool, 1))), arounds + 1);
+    }
+}

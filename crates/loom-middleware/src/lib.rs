@@ -9,6 +9,7 @@
 //! - [`Timeout`]: drops an attempt, or a whole call, after so long.
 //! - [`Deadline`]: a budget of time that many calls share, such as an agent's whole run.
 //! - [`KillSwitch`]: refuses calls, severs running streams and drops running attempts, per tool or all at once.
+//! - [`Memo`]: serves the outputs that it kept of the tools it is told of, and lets calls that overlap share one run.
 //! - [`Admission`]: refuses a call of an execution that has used up its calls or tokens.
 //! - [`Fallback`]: calls one tool, and where it fails the next one; it stands outside the runtime, and each try is a
 //!   governed call of its own.
@@ -108,6 +109,7 @@ mod admission;
 mod deadline;
 mod fallback;
 mod kill_switch;
+mod memo;
 mod retry;
 mod timed;
 mod timeout;
@@ -116,6 +118,9 @@ pub use admission::Admission;
 pub use deadline::{DEADLINE_RULE, Deadline, DeadlineRunning};
 pub use fallback::{FALLBACK_TOOLS_MAX, Fallback, FallbackReport, FallbackTry};
 pub use kill_switch::{KILL_SWITCH_RULE, KillRunning, KillSwitch, TOOLS_ENGAGED_MAX};
+pub use memo::{
+    FLIGHTS_DEFAULT, FLIGHTS_MAX, FOLLOWERS_DEFAULT, FOLLOWERS_MAX, MEMO_CAPACITY_MAX, Memo, MemoCounts, Ttl,
+};
 pub use retry::{
     ATTEMPTS_DEFAULT, ATTEMPTS_MAX, DELAY_CAP_DEFAULT, DELAY_FIRST_DEFAULT, ErrorPolicy,
     RETRY_AFTER_MAX_DEFAULT, Retry,

@@ -1,20 +1,21 @@
 //! The key under which a result may be shared (spec row T14).
 
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use loom_classify::walk::{Scalar, Visit, WalkError};
-use serde_json::Value;
 
 use crate::call::{Call, CallOptions};
-use crate::data::{Input, ViewError};
+use crate::data::{Input, ViewError, from_json, push_text};
 use crate::identity::{Identity, Principal};
 
-/// A memo's key: tool, canonical input and every option that decides who may see the result.
+/// What a key has room for before it grows: that of a small input is one allocation.
+const KEY_BYTES: usize = 192;
+
+/// A memo's key: runtime, tool, canonical input and every option that decides who may see the result.
 ///
-/// Equal keys mean that one call's result may be served to the other. Compare and hash it; its text is private.
+/// Equal keys mean that one call's result may be served to the other. Compare and hash it; its bytes are private.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct MemoKey(Box<str>);
+pub struct MemoKey(Vec<u8>);
 
 impl std::fmt::Debug for MemoKey {
     /// Prints no content: the key holds the input.
@@ -32,36 +33,36 @@ pub(crate) struct MemoIdentity {
 }
 
 impl Call {
-    /// The key under which a memo may share this call's result: tool id, canonical input and every call option
+    /// The key under which a memo may share this call's result: runtime, tool id, canonical input and every call option
     /// but signal, sink and what only the live path uses. Two identities never get one key.
     ///
-    /// A field that serde skips is not in the key (`docs/limits.md`).
+    /// Inputs whose JSON is the same, key order aside, are the same input. A field that serde skips is not in the key
+    /// (`docs/limits.md`). A key that is not over 192 bytes, of an input whose maps have texts as keys, is one
+    /// allocation.
     ///
     /// # Errors
     /// [`ViewError::NotJson`] when the input has no JSON form, as infinity and not-a-number have none.
     pub fn memo_key(&self, input: &Input) -> Result<MemoKey, ViewError> {
-        // JSON has no form for them: two inputs that differ would be one key.
-        if let Err(WalkError::Stopped) = input.walk(&mut FiniteOnly) {
-            return Err(ViewError::NotJson);
-        }
-        let mut text = String::new();
-        push(&mut text, self.tool());
-        canonical(input.json()?, &mut text);
+        let mut key = Vec::with_capacity(KEY_BYTES);
+        key.extend_from_slice(&self.caller.runtime().number.to_le_bytes());
+        push_text(self.tool(), &mut key);
+        push_input(input, &mut key)?;
         match self.options() {
-            None => push_options(&CallOptions::default(), &mut text),
-            Some(options) => push_options(options, &mut text),
+            None => push_options(&CallOptions::default(), &mut key),
+            Some(options) => push_options(options, &mut key),
         }
         let Identity { principal, run_as, transient_id } = self.identity();
-        push_principal(principal, &mut text);
-        match run_as {
-            None => text.push('-'),
-            Some(run_as) => {
-                push(&mut text, &run_as.workflow_id);
-                push(&mut text, &run_as.execution_id);
-            }
-        }
-        push_optional(&mut text, transient_id.as_deref());
-        Ok(MemoKey(text.into_boxed_str()))
+        push_principal(principal, &mut key);
+        push_optional(&mut key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
+        push_optional(&mut key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+        push_optional(&mut key, transient_id.as_deref());
+        Ok(MemoKey(key))
+    }
+
+    /// Whether a kept output may be served to this call.
+    pub(crate) fn owns(&self, owner: &MemoIdentity) -> bool {
+        let MemoIdentity { runtime, tool, identity } = owner;
+        *runtime == self.caller.runtime().number && *tool == self.info().tool && identity == self.identity()
     }
 
     pub(crate) fn memo_identity(&self) -> MemoIdentity {
@@ -85,8 +86,23 @@ impl Visit for FiniteOnly {
     }
 }
 
+/// The input's canonical bytes, by way of the JSON view only where there is no other.
+fn push_input(input: &Input, key: &mut Vec<u8>) -> Result<(), ViewError> {
+    let start = key.len();
+    if input.payload().canonical(key) {
+        return Ok(());
+    }
+    key.truncate(start);
+    // JSON has no form for them: two inputs that differ would be one key.
+    if let Err(WalkError::Stopped) = input.walk(&mut FiniteOnly) {
+        return Err(ViewError::NotJson);
+    }
+    from_json(input.json()?, key);
+    Ok(())
+}
+
 /// Destructured without `..`: an option that is added and not decided on here does not compile.
-fn push_options(options: &CallOptions, text: &mut String) {
+fn push_options(options: &CallOptions, key: &mut Vec<u8>) {
     let CallOptions {
         sink: _,
         signals: _,
@@ -101,76 +117,36 @@ fn push_options(options: &CallOptions, text: &mut String) {
         in_execution: _,
         broken: _,
     } = options;
-    push_optional(text, label.as_deref());
+    push_optional(key, label.as_deref());
     match principal {
-        None => text.push('-'),
-        Some(principal) => push_principal(principal, text),
+        None => key.push(b'-'),
+        Some(principal) => push_principal(principal, key),
     }
-    push_optional(text, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
-    push_optional(text, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
+    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
 }
 
-fn push_principal(principal: &Principal, text: &mut String) {
+fn push_principal(principal: &Principal, key: &mut Vec<u8>) {
     for link in principal.chain() {
-        push(text, link);
+        push_text(link, key);
     }
-    text.push('|');
-    push_optional(text, principal.actor());
+    key.push(b'|');
+    push_optional(key, principal.actor());
     match principal.delegation() {
-        None => text.push('-'),
+        None => key.push(b'-'),
         Some(delegation) => {
-            push(text, delegation.issuer());
+            push_text(delegation.issuer(), key);
             for tool in delegation.covered() {
-                push(text, tool);
+                push_text(tool, key);
             }
-            text.push('|');
+            key.push(b'|');
         }
     }
 }
 
-/// Length-prefixed, so that no two sequences of parts give one text.
-fn push(text: &mut String, part: &str) {
-    let _ = write!(text, "{}:", part.len());
-    text.push_str(part);
-}
-
-fn push_optional(text: &mut String, part: Option<&str>) {
+fn push_optional(key: &mut Vec<u8>, part: Option<&str>) {
     match part {
-        None => text.push('-'),
-        Some(part) => push(text, part),
-    }
-}
-
-/// Keys in sorted order, whatever the map type behind the view keeps.
-fn canonical(value: &Value, text: &mut String) {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(b.0));
-            text.push('{');
-            for (key, value) in entries {
-                push(text, key);
-                canonical(value, text);
-            }
-            text.push('}');
-        }
-        Value::Array(items) => {
-            text.push('[');
-            for item in items {
-                canonical(item, text);
-            }
-            text.push(']');
-        }
-        Value::String(string) => {
-            text.push('s');
-            push(text, string);
-        }
-        Value::Number(number) => {
-            text.push('n');
-            push(text, &number.to_string());
-        }
-        Value::Bool(true) => text.push('t'),
-        Value::Bool(false) => text.push('f'),
-        Value::Null => text.push('0'),
+        None => key.push(b'-'),
+        Some(part) => push_text(part, key),
     }
 }

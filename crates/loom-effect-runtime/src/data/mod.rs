@@ -1,5 +1,6 @@
 //! Typed data and its two erased views: what hooks read, and the JSON form built only when somebody asks.
 
+mod canonical;
 mod input;
 mod output;
 
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use canonical::{from_json, push_text};
 pub use input::Input;
 pub use output::{Output, Place};
 
@@ -51,6 +53,10 @@ pub trait Payload: Any + Send + Sync + sealed::Sealed {
     #[doc(hidden)]
     fn guard(&self, limits: &RequestLimits) -> Result<Option<Origins>, RequestError>;
 
+    /// Appends the canonical bytes. False where only the JSON view has them; a part of them may stand then.
+    #[doc(hidden)]
+    fn canonical(&self, out: &mut Vec<u8>) -> bool;
+
     #[doc(hidden)]
     fn to_json(&self) -> Result<Value, ViewError>;
 
@@ -67,6 +73,10 @@ impl<T: Data> Payload for T {
     fn guard(&self, limits: &RequestLimits) -> Result<Option<Origins>, RequestError> {
         let guarded = guard_request(self, limits)?;
         Ok((!guarded.fenced.is_empty()).then_some(guarded.fenced))
+    }
+
+    fn canonical(&self, out: &mut Vec<u8>) -> bool {
+        canonical::from_value(self, out)
     }
 
     fn to_json(&self) -> Result<Value, ViewError> {

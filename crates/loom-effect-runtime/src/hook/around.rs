@@ -2,12 +2,14 @@
 
 use std::any::Any;
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use futures::TryFutureExt;
 use futures::future::BoxFuture;
 
 use crate::call::{Call, MemoIdentity};
+use crate::caught::Contained;
 use crate::data::Input;
 use crate::error::CallError;
 
@@ -82,21 +84,16 @@ impl<'a> Next<'a> {
     ///
     /// # Cancel safety
     /// Dropping the future ends the attempt: its channel is closed and nothing more is delivered.
-    pub fn run(&mut self) -> BoxFuture<'_, Result<Opaque<'a>, CallError>> {
+    pub fn run(&mut self) -> Running<'_, 'a> {
         let rooms = self.rooms;
-        if let Some(around) = rooms.arounds().get(self.at) {
-            let inner = around.around(rooms.call(), Next { rooms, at: self.at + 1, brand: PhantomData });
-            if self.at == 0 {
-                return inner;
+        let rest = match rooms.arounds().get(self.at) {
+            Some(around) => {
+                let next = Next { rooms, at: self.at + 1, brand: PhantomData };
+                Rest::Around(around.around(rooms.call(), next))
             }
-            // A refusal of an around further in is final for those further out (spec row T11).
-            return Box::pin(inner.inspect_err(|error| {
-                if error.is_refusal() {
-                    rooms.latch(error);
-                }
-            }));
-        }
-        Box::pin(async move { Ok(Opaque { room: rooms.attempt().await?, brand: PhantomData }) })
+            None => Rest::Attempt(rooms.attempt()),
+        };
+        Running { rest, latch: (self.at > 0).then_some(rooms) }
     }
 
     /// Whether another run is possible: asked before a pause that would be in vain.
@@ -128,13 +125,61 @@ impl std::fmt::Debug for Next<'_> {
     }
 }
 
+/// A run of [`Next::run`]. Dropping it ends the attempt.
+#[must_use = "futures do nothing unless polled"]
+pub struct Running<'n, 'a> {
+    rest: Rest<'n, 'a>,
+    /// Where a refusal from further in is told: it is final for those further out (spec row T11).
+    latch: Option<&'a dyn Rooms>,
+}
+
+enum Rest<'n, 'a> {
+    Around(BoxFuture<'n, Result<Opaque<'a>, CallError>>),
+    Attempt(BoxFuture<'a, Result<u32, CallError>>),
+}
+
+impl Running<'_, '_> {
+    /// The run, pinned, for who polls it by hand: it needs no pinning of its own.
+    #[inline]
+    pub fn as_mut(&mut self) -> Pin<&mut Self> {
+        Pin::new(self)
+    }
+}
+
+impl<'a> Future for Running<'_, 'a> {
+    type Output = Result<Opaque<'a>, CallError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let given = match &mut self.rest {
+            Rest::Around(around) => ready!(around.as_mut().poll(cx)),
+            Rest::Attempt(attempt) => {
+                ready!(attempt.as_mut().poll(cx)).map(|room| Opaque { room, brand: PhantomData })
+            }
+        };
+        if let (Err(error), Some(rooms)) = (&given, self.latch)
+            && error.is_refusal()
+        {
+            rooms.latch(error);
+        }
+        Poll::Ready(given)
+    }
+}
+
+impl std::fmt::Debug for Running<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Running(..)")
+    }
+}
+
 /// An inspected output that was kept: unreadable, and served only to the tool and identity it was kept from.
 #[derive(Clone)]
 pub struct Kept(pub(crate) Arc<KeptInner>);
 
 pub(crate) struct KeptInner {
     pub(crate) owner: MemoIdentity,
-    pub(crate) output: Arc<dyn Any + Send + Sync>,
+    /// Contained: whoever lets go of the last one may be another call than its own.
+    pub(crate) output: Contained<Arc<dyn Any + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Kept {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-pub use around::{Around, Kept, Next, Opaque};
+pub use around::{Around, Kept, Next, Opaque, Running};
 pub(crate) use around::{KeptInner, Rooms};
 pub(crate) use authorizer::AllowAll;
 pub use authorizer::Authorizer;

@@ -146,6 +146,7 @@ impl Rooms for RoomSet<'_, '_> {
         }
         let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         let output = caught(|| place.as_deref()?.keep()).ok()??;
+        let output = Contained::new(output);
         Some(Kept(Arc::new(KeptInner { owner: self.live.call.memo_identity(), output })))
     }
 
@@ -156,7 +157,7 @@ impl Rooms for RoomSet<'_, '_> {
         if let Some(reason) = self.live.call.signal().reason() {
             return Err(CallError::aborted(reason));
         }
-        if kept.0.owner != self.live.call.memo_identity() {
+        if !self.live.call.owns(&kept.0.owner) {
             let chain = self.live.call.identity().principal().chain();
             return Err(Refusal::new(ErrorName::CapabilityDenied, "kept.identity").chain(chain).into());
         }
@@ -165,7 +166,8 @@ impl Rooms for RoomSet<'_, '_> {
         let room = self.live.enter()?;
         let _room = Leaves(self.live);
         let place = lent.place()?;
-        if !caught(|| place.restore(&*kept.0.output)).unwrap_or(false) {
+        let output = kept.0.output.get();
+        if !caught(|| output.is_some_and(|output| place.restore(&**output))).unwrap_or(false) {
             return Err(CallError::named(ErrorName::OutputInvalid, "the kept output cannot be served"));
         }
         self.state().good = Some(room);

@@ -140,3 +140,51 @@ fn a_retired_guards_panic_leaves_no_lane_unguarded() {
     assert_eq!(error.unwrap_err().rule(), Some("word"));
     assert!(!sink.lines().contains(&"secret".to_owned()));
 }
+
+/// An output whose copies panic when they are dropped.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Loud {
+    is_copy: bool,
+}
+
+impl Clone for Loud {
+    fn clone(&self) -> Self {
+        Self { is_copy: true }
+    }
+}
+
+impl Drop for Loud {
+    fn drop(&mut self) {
+        assert!(!self.is_copy, "scripted");
+    }
+}
+
+struct GivesLoud;
+
+impl Effect for GivesLoud {
+    type Input = ();
+    type Output = Loud;
+
+    fn id(&self) -> &str {
+        "loud"
+    }
+
+    async fn execute(&self, _input: &(), _cx: &EffectContext<'_>) -> Result<Loud, CallError> {
+        Ok(Loud { is_copy: false })
+    }
+}
+
+/// T14: an around that lets go of what it kept, of whichever call, is not hurt by its drop.
+#[test]
+fn a_kept_output_that_panics_when_it_is_dropped_fails_no_call() {
+    let keeps = around("keeps", |_, mut next| {
+        Box::pin(async move {
+            let proof = next.run().await?;
+            drop(next.keep(&proof));
+            Ok(proof)
+        })
+    });
+    let runtime = EffectRuntime::builder().allow_all_calls().around(keeps).effect(GivesLoud).build().unwrap();
+    let loud = runtime.tool::<(), Loud>("loud").unwrap();
+    assert!(run(runtime.invoke_transient(loud, ()).into_future()).is_ok());
+}

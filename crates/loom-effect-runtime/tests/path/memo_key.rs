@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use loom_effect_runtime::*;
+use proptest::option::of;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -236,4 +237,110 @@ fn a_number_without_a_json_form_has_no_key() {
         run(runtime.invoke_transient(takes, number).into_future()).unwrap();
     }
     assert_eq!(keys.lines(), ["true", "false", "false", "false"]);
+}
+
+/// Who asks, with which options, for what.
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    principal: Principal,
+    run_as: Option<(String, String)>,
+    label: Option<String>,
+    /// The principal and execution that the call asks for beside its caller's own.
+    acts_as: (Option<Principal>, Option<String>),
+    prompt: Value,
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let who = || {
+        prop_oneof![
+            3 => prop_oneof![Just("ada"), Just("eve")].prop_map(Principal::new),
+            1 => principal(),
+        ]
+    };
+    let name = || "[ab|:-]{0,2}";
+    let prompt = prop_oneof![
+        Just(json!(1)),
+        Just(json!(1.0)),
+        Just(json!("1")),
+        Just(json!([1])),
+        Just(json!({"b": 1, "a": [null, "-"]})),
+        Just(json!({"b": 1, "a": [null, ""]})),
+        name().prop_map(Value::from),
+    ];
+    (who(), of((name(), name())), of(name()), (of(who()), of(name())), prompt).prop_map(
+        |(principal, run_as, label, acts_as, prompt)| Asked { principal, run_as, label, acts_as, prompt },
+    )
+}
+
+proptest! {
+    /// T14: two calls get one key where input, identity and options are equal, and nowhere else; and it is the same by
+    /// handle and as JSON.
+    #[test]
+    fn calls_get_one_key_only_where_all_is_equal(first in asked(), second in asked()) {
+        let (runtime, keys) = keyed();
+        run(async {
+            for asked in [&first, &second, &first] {
+                let identity = match &asked.run_as {
+                    Some((flow, execution)) => {
+                        let run_as = RunAs::new(flow.as_str(), execution.as_str());
+                        Identity::execution(asked.principal.clone(), run_as)
+                    }
+                    None => Identity::new(asked.principal.clone()),
+                };
+                let mut call = runtime.caller(identity).invoke_transient("plan", ask(asked.prompt.clone()));
+                if let Some(label) = &asked.label {
+                    call = call.label(label.as_str());
+                }
+                if let Some(principal) = &asked.acts_as.0 {
+                    call = call.principal(principal.clone());
+                }
+                if let Some(execution) = &asked.acts_as.1 {
+                    call = call.run_as(RunAs::new("flow", execution.as_str()));
+                }
+                // A delegation that does not cover the tool refuses the call before the hook.
+                let _ = call.await;
+            }
+        });
+        let keys = keys.lock().unwrap();
+        prop_assume!(keys.len() == 3);
+        prop_assert!(keys[0] == keys[2]);
+        prop_assert_eq!(keys[0] == keys[1], first == second);
+    }
+}
+
+/// T14: a key is of one runtime, as a kept output is.
+#[test]
+fn two_runtimes_never_get_one_key() {
+    let (first, keys_first) = keyed();
+    let (second, keys_second) = keyed();
+    run(async {
+        call(&first, "plan").await.unwrap();
+        call(&second, "plan").await.unwrap();
+    });
+    assert!(keys_first.lock().unwrap()[0] != keys_second.lock().unwrap()[0]);
+}
+
+/// T14: an input gets the same key before and after it is made a value of the effect's type.
+#[test]
+fn json_and_typed_forms_of_an_input_get_one_key() {
+    let keys: Arc<Mutex<Vec<MemoKey>>> = Arc::default();
+    let (raw, typed) = (Arc::clone(&keys), Arc::clone(&keys));
+    let runtime = EffectRuntime::builder()
+        .allow_all_calls()
+        .input_middleware(rewrite("raw", move |call, input| {
+            raw.lock().unwrap().push(call.memo_key(input).unwrap());
+            Step::Go
+        }))
+        .middleware(before("typed", move |call, input| {
+            assert!(input.get::<crate::support::Ask>().is_some());
+            typed.lock().unwrap().push(call.memo_key(input).unwrap());
+            Step::Go
+        }))
+        .effect(Scripted::new([]))
+        .build()
+        .unwrap();
+    let given: Value = serde_json::from_str(r#"{"times": 7, "prompt": {"b": [1.5, -2], "a": "x"}}"#).unwrap();
+    run(runtime.invoke_transient("plan", given).into_future()).unwrap();
+    let keys = keys.lock().unwrap();
+    assert!(keys.len() == 2 && keys[0] == keys[1]);
 }
