@@ -46,7 +46,8 @@ impl Packages {
         if !packed.ok {
             return Ok(Err(packed));
         }
-        let folder = job.workspace.target.join("xtask").join("packages");
+        // Strangers name this place in their manifests, wherever the environment puts the target folder.
+        let folder = job.workspace.root.join("target").join("xtask").join("packages");
         if folder.exists() {
             std::fs::remove_dir_all(&folder).during("removing old packages")?;
         }
@@ -78,25 +79,15 @@ impl Packages {
     /// The packages as one workspace in which each finds the others.
     fn manifest(&self) -> String {
         let members: Vec<String> = self.names.iter().map(|name| format!("{name:?}")).collect();
-        let patch = patch(&self.names, |name| PathBuf::from(name));
+        let mut patch = "[patch.crates-io]\n".to_owned();
+        for name in &self.names {
+            let _ = writeln!(patch, "{name} = {{ path = {name:?} }}");
+        }
         format!(
             "[workspace]\nresolver = \"3\"\nmembers = [{}]\n\n{patch}\n[profile.dev]\ndebug = 0\n",
             members.join(", ")
         )
     }
-
-    /// Cargo settings by which any crate finds the packages in the place of published ones.
-    pub(super) fn settings(&self) -> String {
-        patch(&self.names, |name| self.folder.join(name))
-    }
-}
-
-fn patch(names: &[String], place: impl Fn(&str) -> PathBuf) -> String {
-    let mut text = "[patch.crates-io]\n".to_owned();
-    for name in names {
-        let _ = writeln!(text, "{name} = {{ path = {:?} }}", place(name).display().to_string());
-    }
-    text
 }
 
 /// The names of the crates that are packed.
@@ -129,17 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn the_packages_are_one_workspace_and_stand_in_for_published_ones() {
+    fn the_packages_are_one_workspace_in_which_each_finds_the_others() {
         let names = ["loom-a", "loom-b"].map(str::to_owned).to_vec();
         let packages = Packages { folder: PathBuf::from("/t"), names };
         assert_eq!(
             packages.manifest(),
             "[workspace]\nresolver = \"3\"\nmembers = [\"loom-a\", \"loom-b\"]\n\n[patch.crates-io]\nloom-a = { path = \
              \"loom-a\" }\nloom-b = { path = \"loom-b\" }\n\n[profile.dev]\ndebug = 0\n"
-        );
-        assert_eq!(
-            packages.settings(),
-            "[patch.crates-io]\nloom-a = { path = \"/t/loom-a\" }\nloom-b = { path = \"/t/loom-b\" }\n"
         );
     }
 }

@@ -27,11 +27,10 @@ pub(super) fn run(job: &Job<'_>) -> Result<Verdict, Stop> {
         Err(failed) => return Ok(failed),
     };
     let target = job.workspace.target.join("strangers");
-    let settings = settle(&target, &packages.settings())?;
     let mut whole = Verdict { ok: true, ..Verdict::default() };
     for path in crates {
         for words in [STYLE, TESTS] {
-            join(&mut whole, stranger(job, &path, words, &target, &settings)?, &path, words);
+            join(&mut whole, stranger(job, &path, words, &target)?, &path, words);
         }
     }
     let scaffolded = job.workspace.target.join("xtask").join(SCAFFOLDED);
@@ -41,41 +40,25 @@ pub(super) fn run(job: &Job<'_>) -> Result<Verdict, Stop> {
     let made = scaffold::middleware(SCAFFOLDED, &job.workspace.target.join("xtask"), Some(&packages.folder));
     made.during("scaffolding a middleware")?;
     for words in [STYLE, LINTS, TESTS] {
-        join(&mut whole, stranger(job, &scaffolded, words, &target, &settings)?, &scaffolded, words);
+        join(&mut whole, stranger(job, &scaffolded, words, &target)?, &scaffolded, words);
     }
     Ok(whole)
 }
 
 /// One cargo command in one stranger's folder.
-fn stranger(
-    job: &Job<'_>,
-    path: &Path,
-    words: &[&str],
-    target: &Path,
-    settings: &Path,
-) -> Result<Verdict, Stop> {
+fn stranger(job: &Job<'_>, path: &Path, words: &[&str], target: &Path) -> Result<Verdict, Stop> {
     let mut command = cargo::command(job);
     command.current_dir(path);
     if words == STYLE {
         command.args(words).args(["--", "--color", cargo::color(job)]);
     } else {
-        command.arg("--config").arg(settings).args(words);
+        command.args(words);
     }
     command
         .env("CARGO_TARGET_DIR", target)
         // A stranger's manifest has no profile of ours; the same one keeps the shared folder small.
         .env("CARGO_PROFILE_DEV_DEBUG", "0");
     cargo::run(job, &mut command)
-}
-
-/// Writes cargo's settings where the strangers are built: a compile-fail suite builds there with a cargo of its own, which
-/// hears of no `--config`.
-fn settle(target: &Path, settings: &str) -> Result<PathBuf, Stop> {
-    let folder = target.join(".cargo");
-    std::fs::create_dir_all(&folder).during("making a folder for the strangers")?;
-    let file = folder.join("config.toml");
-    std::fs::write(&file, settings).during("writing the strangers' settings")?;
-    Ok(file)
 }
 
 fn join(whole: &mut Verdict, one: Verdict, path: &Path, words: &[&str]) {
