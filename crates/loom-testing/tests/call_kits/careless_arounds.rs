@@ -58,7 +58,7 @@ fn an_around_that_makes_an_error_of_a_success_is_reported() {
     let report = kit::around(|| {
         around("careless", |_call, mut next| {
             Box::pin(async move {
-                next.run().await?;
+                let _good = next.run().await?;
                 Err(CallError::named(ErrorName::EffectFailed, "not good enough"))
             })
         })

@@ -5,10 +5,13 @@
 mod arounds;
 mod authorizers;
 mod careless_arounds;
+mod careless_effects;
 mod careless_middlewares;
+mod effects;
 mod input_middlewares;
 mod memo;
 mod middlewares;
+mod sinks;
 
 use loom_testing::kit::{Check, Report};
 
