@@ -4,6 +4,7 @@ mod around;
 mod authorizer;
 mod bounded;
 mod call;
+mod counted;
 mod effect;
 mod guard;
 mod input_middleware;

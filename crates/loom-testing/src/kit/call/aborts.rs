@@ -94,10 +94,10 @@ pub(crate) async fn raise_at<F: Future>(polls: usize, future: F, raise: impl FnO
     let mut raise = Some(raise);
     let mut polled = 0;
     poll_fn(|cx| {
-        if polled >= polls || still.as_mut().poll(cx).is_ready() {
-            if let Some(raise) = raise.take() {
-                raise();
-            }
+        if (polled >= polls || still.as_mut().poll(cx).is_ready())
+            && let Some(raise) = raise.take()
+        {
+            raise();
         }
         polled += 1;
         match future.as_mut().poll(cx) {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::probe::{CANARY, Plan, TOOL};
 use super::stage::{Scene, Stage};
+use crate::kit::counted;
 use crate::kit::report::{Check, Report};
 
 /// Polls within which a call of a ready effect has to be over.
@@ -38,7 +39,7 @@ fn of_call(scene: &Scene) -> Option<u64> {
     let tool = scene.runtime.tool::<Value, String>(TOOL).ok()?;
     let input = json!({ "canary": CANARY });
     let mut done = false;
-    let counted = allocation_counter::measure(|| {
+    let counted = counted::allocations(|| {
         let mut call = pin!(scene.runtime.invoke_transient(tool, input).into_future());
         let mut cx = Context::from_waker(Waker::noop());
         done = (0..POLLS_MAX).any(|_| match call.as_mut().poll(&mut cx) {
@@ -49,5 +50,5 @@ fn of_call(scene: &Scene) -> Option<u64> {
             Poll::Pending => false,
         });
     });
-    done.then_some(counted.count_total)
+    done.then_some(counted)
 }

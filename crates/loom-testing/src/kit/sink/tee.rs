@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use loom_effect_runtime::{CallRef, DeltaKinds, DeltaSink, EffectDelta};
 
+use crate::kit::counted;
 use crate::kit::play::Seen;
 use crate::kit::polls::POLL_MAX;
 
@@ -55,7 +56,7 @@ impl<S: DeltaSink> DeltaSink for Tee<S> {
     fn deliver(&self, call: &CallRef<'_>, delta: &EffectDelta<'_>) {
         note(self.notes().seen.entry(call.number()).or_default(), delta);
         let began = Instant::now();
-        let allocated = counted(|| self.subject.deliver(call, delta));
+        let allocated = counted::allocations(|| self.subject.deliver(call, delta));
         let took = began.elapsed();
         let mut notes = self.notes();
         notes.slow += usize::from(took > POLL_MAX);
@@ -83,15 +84,4 @@ fn note(seen: &mut Seen, delta: &EffectDelta<'_>) {
         EffectDelta::Done { .. } => seen.done += 1,
         _ => {}
     }
-}
-
-#[cfg(feature = "allocations")]
-fn counted(run: impl FnOnce()) -> u64 {
-    allocation_counter::measure(run).count_total
-}
-
-#[cfg(not(feature = "allocations"))]
-fn counted(run: impl FnOnce()) -> u64 {
-    run();
-    0
 }

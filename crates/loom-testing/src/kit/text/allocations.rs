@@ -3,6 +3,7 @@
 use futures::FutureExt;
 use serde_json::Value;
 
+use super::super::counted;
 use super::super::play::{View, play_into, with_effect};
 use super::super::report::{Check, Report};
 use super::stage::{Cast, Stage, unstated};
@@ -42,7 +43,7 @@ fn count(stage: &Stage, cast: Cast, deltas: u64) -> Option<u64> {
     let mut call = Some(Box::pin(call));
     let mut ended = None;
     // Nothing in the call waits, so it is done in one poll.
-    let counted = allocation_counter::measure(|| ended = call.take().and_then(FutureExt::now_or_never));
+    let counted = counted::allocations(|| ended = call.take().and_then(FutureExt::now_or_never));
     ended?.output()?;
-    Some(counted.count_total)
+    Some(counted)
 }
