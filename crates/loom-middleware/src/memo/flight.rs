@@ -129,8 +129,10 @@ impl Lead {
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        while !self.is_over {
-            let Some(waiter) = self.store.state().flights.next(self.id) else { return };
+        if self.is_over {
+            return;
+        }
+        while let Some(waiter) = self.store.state().flights.next(self.id) {
             match waiter.send(Word::Lead(Self::new(&self.store, self.id))) {
                 // It was gone: the lead that came back is not passed on by itself, but by the next turn of this loop.
                 Err(Word::Lead(mut back)) => back.is_over = true,

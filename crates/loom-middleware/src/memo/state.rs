@@ -66,7 +66,7 @@ impl<K: Eq, V> Table<K, V> {
     /// Puts an entry in, as the most recently used, and gives back the one that made room.
     pub(super) fn put(&mut self, hash: u64, key: K, value: V) -> Option<(K, V)> {
         let full = self.len() >= self.capacity;
-        let reused = self.places.get(&hash).copied().or(full.then_some(self.oldest));
+        let reused = self.places.get(&hash).copied().or_else(|| full.then_some(self.oldest));
         let gone = reused.and_then(|at| self.vacate(at));
         let slot = Slot { hash, entry: Some((key, value)), newer: NONE, older: NONE };
         let at = match self.free.pop() {
