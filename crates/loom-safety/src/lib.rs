@@ -1,4 +1,5 @@
-//! Validators for personal data and denied patterns that guard a call's input, its output and its live text.
+//! Validators and redaction for personal data and denied patterns: they guard a call's input, its output and its live
+//! text.
 //!
 //! Depend on this crate to put guards on governed calls, or to write a validator. A crate that only runs effects
 //! does not need it.
@@ -50,6 +51,49 @@
 //! # }).unwrap();
 //! ```
 //!
+//! [`Redaction`] replaces in place of refusing: what a [`Detector`] finds (both validators are ones) becomes a
+//! [`Placeholder`] in output and live text, and the call goes on. A lane's text is held whole until it ends well. With
+//! [`Placeholder::reference`] a [`SecretVault`] keeps the value under a [`SecretRef`], and an effect wrapped in
+//! [`Revealing`] gets it back:
+//!
+//! ```
+//! use loom_safety::{PiiValidator, Placeholder, Redaction};
+//! # use std::sync::{Arc, Mutex};
+//! # use loom_effect_runtime::{CallError, Effect, EffectContext, EffectRuntime};
+//! # struct Leaky;
+//! # impl Effect for Leaky {
+//! #     type Input = String;
+//! #     type Output = String;
+//! #     fn id(&self) -> &str { "leaky" }
+//! #     async fn execute(&self, _prompt: &String, cx: &EffectContext<'_>) -> Result<String, CallError> {
+//! #         let pieces = ["Your card: ", "4111 1111 ", "1111 1111", ", thanks"];
+//! #         for piece in pieces {
+//! #             cx.deltas().text(piece)?;
+//! #         }
+//! #         Ok(pieces.concat())
+//! #     }
+//! # }
+//!
+//! # futures::executor::block_on(async {
+//! let redaction = Redaction::new([PiiValidator::default().into()], Placeholder::RULE)?;
+//! let runtime = EffectRuntime::builder()
+//!     .allow_all_calls()
+//!     .output_middleware(redaction)
+//!     .effect(Leaky)
+//!     .build()?;
+//! # let seen = Arc::new(Mutex::new(String::new()));
+//! # let view = Arc::clone(&seen);
+//! let leaky = runtime.tool::<String, String>("leaky")?;
+//! let answer = runtime
+//!     .invoke_transient(leaky, "my card?".to_owned())
+//!     .on_delta(move |delta| view.lock().unwrap().push_str(delta.text().unwrap_tainted()))
+//!     .await?;
+//! assert_eq!(answer, "Your card: [pii.card], thanks");
+//! assert_eq!(*seen.lock().unwrap(), answer);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
 //! # Limits
 //! What was delivered before a match completed is delivered. Text is matched as it stands: full-width digits,
 //! zero-width characters and look-alike letters are not folded. A value split over two calls, lanes or strings is
@@ -81,3 +125,8 @@ pub use redact::{
 pub use rule::{Finding, Place, RuleId};
 pub use validator::{Judges, Phase, PiiValidator, SafetyValidator};
 pub use window::{DeltaWindow, WindowCheck, delta_window};
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
