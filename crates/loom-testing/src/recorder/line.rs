@@ -42,7 +42,7 @@ fn piece(kind: &str, lane: Lane, text: &str) -> String {
 
 /// How a call ended: its outcome and what its report says.
 pub(super) fn over(error: Option<ErrorName>, report: &CallReport) -> String {
-    let outcome = error.map_or("ok".to_owned(), |name| name.to_string());
+    let outcome = error.map_or_else(|| "ok".to_owned(), |name| name.to_string());
     let plural = if report.attempts == 1 { "" } else { "s" };
     let mut line = format!("{outcome}, {} attempt{plural}", report.attempts);
     let facts = [(report.streamed, ", streamed"), (report.checked, ", checked")];
@@ -55,6 +55,6 @@ pub(super) fn over(error: Option<ErrorName>, report: &CallReport) -> String {
 }
 
 fn tokens(usage: Usage) -> String {
-    let told = |count: Option<u64>| count.map_or("unknown".to_owned(), |count| count.to_string());
+    let told = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
     format!("tokens {} in, {} out", told(usage.input_tokens), told(usage.output_tokens))
 }
