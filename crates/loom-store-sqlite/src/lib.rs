@@ -43,3 +43,8 @@ mod store;
 
 pub use options::{LOCK_WAIT_MS_DEFAULT, SqliteOptions};
 pub use store::SqliteStore;
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -25,3 +25,8 @@ pub use clock::{VIRTUAL_START_MS, VirtualClock};
 pub use script::{Act, Answer, FromScript, Scripted};
 #[cfg(feature = "llm")]
 pub use script::{ScriptedProvider, ScriptedReply};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;
