@@ -10,6 +10,7 @@ mod deep;
 mod finding;
 mod fuzz;
 mod judge;
+mod kit;
 mod layers;
 mod model;
 mod new_middleware;
@@ -34,7 +35,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND [OPTIONS]
 
   ci [--strict] [--sabotage NAME]   every step below up to `real-model`, one verdict line each
-  fmt | layers | tidy | trace | public | judges | clippy | test | compile-fail
+  fmt | layers | tidy | trace | public | kit | judges | clippy | test | compile-fail
   doc-test | docs | features | package | strangers | shuttle | real-model
                                     one step alone; the judges among them take --sabotage NAME
   bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
