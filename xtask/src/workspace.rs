@@ -89,6 +89,12 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Whether a member is packed and published: all that lie among the crates are.
+pub(crate) fn is_published(package: &Value) -> bool {
+    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
+    folder.is_some_and(|folder| folder.ends_with("crates"))
+}
+
 /// Committed text by its path from the root, with the Rust files taken apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
@@ -152,4 +158,20 @@ fn listed(root: &Path) -> Result<Vec<String>, Stop> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_among_the_crates_is_packed_and_nothing_else() {
+        let lies = |path: &str| is_published(&json!({ "manifest_path": path }));
+        assert!(lies("/a/crates/loom-x/Cargo.toml"));
+        assert!(
+            !lies("/a/xtask/Cargo.toml") && !lies("/a/tests/Cargo.toml") && !lies("/a/crates/x/y/Cargo.toml")
+        );
+    }
 }
