@@ -73,8 +73,12 @@ impl Workspace {
 /// The cargo that runs this task, without what it told this task of itself: build scripts that watch such variables
 /// would otherwise run again, and all that depends on them, at each change between `cargo xtask` and plain cargo.
 pub(crate) fn cargo() -> Command {
+    without_own(Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())))
+}
+
+/// A command without what cargo told this task of itself.
+pub(crate) fn without_own(mut command: Command) -> Command {
     const OWN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if OWN.iter().any(|own| text.starts_with(own)) {
