@@ -35,6 +35,7 @@ mod committer;
 mod fault;
 mod files;
 mod options;
+mod platform;
 mod reader;
 mod reading;
 mod rows;
