@@ -2,6 +2,7 @@
 //! minutes to install, and it documents each library twice.
 
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -15,6 +16,9 @@ use crate::workspace::{Workspace, is_published, text};
 const TOOL: Tool = Tool { name: "cargo-semver-checks", version: "0.51.0" };
 /// With this the tool ends where an interface changed more than its version says; with others, where it did not judge.
 const CHANGED: i32 = 100;
+
+/// How long the comparison may take: the first one compiles what each library depends on, twice.
+const SECONDS_MAX: u64 = 60 * 60;
 
 /// What the interfaces are compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +63,7 @@ pub(crate) fn holds(workspace: &Workspace) -> Result<bool, Stop> {
         return Ok(true);
     }
     let log = workspace.target.join("xtask").join("semver.log");
-    let ran = process::run(&mut semver, Output::Live, &log)?;
+    let ran = process::run_within(&mut semver, Output::Live, &log, Duration::from_secs(SECONDS_MAX))?;
     let (ok, told) = verdict(&baseline, &ran);
     say(told);
     Ok(ok)

@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::process::{self, Output};
 use crate::stop::Stop;
 use crate::workspace::{Workspace, cargo, without_own};
+
+/// How long a tool may compile, on a slow machine that does other things too.
+const INSTALL_SECONDS_MAX: u64 = 60 * 60;
 
 /// A program of a package of the same name.
 pub(crate) struct Tool {
@@ -33,7 +37,8 @@ impl Tool {
         let mut install = cargo();
         install.current_dir(&workspace.root).args(["install", "--locked", "--quiet", self.name]);
         install.args(["--version", self.version]).arg("--root").arg(&root);
-        let ran = process::run(&mut install, Output::Live, &root)?;
+        let ran =
+            process::run_within(&mut install, Output::Live, &root, Duration::from_secs(INSTALL_SECONDS_MAX))?;
         if ran.ok && self.is_version(&program) {
             Ok(program)
         } else {
