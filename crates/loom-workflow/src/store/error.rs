@@ -90,12 +90,6 @@ pub enum StoreError {
         /// What is expected.
         what: &'static str,
     },
-    /// The system lacks what the store needs to keep its promises.
-    #[error("not on this platform: {what}; keep the journal on a system that has it")]
-    NotOnThisPlatform {
-        /// What is missing.
-        what: &'static str,
-    },
     /// Stored bytes are damaged.
     #[error("{} is damaged: {fault}; keep the file as it is, and restore it from a copy", seq.map_or_else(|| "the store".to_owned(), |seq| format!("record {seq}")))]
     Corrupt {
@@ -114,6 +108,12 @@ pub enum StoreError {
         doing: &'static str,
         /// What the system said.
         kind: io::ErrorKind,
+    },
+    /// The system lacks what the store needs to keep its promises.
+    #[error("not on this platform: {what}; keep the journal on a system that has it")]
+    NotOnThisPlatform {
+        /// What is missing.
+        what: &'static str,
     },
 }
 
