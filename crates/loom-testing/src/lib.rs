@@ -27,3 +27,8 @@ pub use recorder::{Recorder, TRANSCRIPT_LINES_MAX};
 pub use script::{Act, Answer, FromScript, Scripted};
 #[cfg(feature = "llm")]
 pub use script::{ScriptedProvider, ScriptedReply};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;
