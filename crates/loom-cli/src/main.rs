@@ -106,9 +106,6 @@ fn run(args: Args) -> Exit {
 }
 
 fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
-    if let Command::New { kind } = command {
-        return commands::new::run(kind, screen);
-    }
     commands::read_words(&mut command)?;
     let system = |error: io::Error| {
         let missing = error.get_ref().and_then(|inner| inner.downcast_ref::<platform::NotOnThisPlatform>());
