@@ -1,4 +1,5 @@
 //! What a recorder writes down.
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
 use std::future::IntoFuture;
 
