@@ -1,5 +1,6 @@
 //! Every kit on a well-made subject. With `LOOM_KIT_SABOTAGE` the fault of that name is planted in the subject of one kit,
 //! which has to notice it: `cargo xtask kit --sabotage NAME`.
+#![expect(clippy::unwrap_used, reason = "test code outside a test function")]
 
 mod calls;
 mod texts;
