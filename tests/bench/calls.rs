@@ -5,13 +5,14 @@ use std::future::{Future, IntoFuture};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loom_effect_runtime::{
     Call, CallError, Caller, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext, EffectRuntime,
-    Identity, Input, Lane, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal, Refusal, Step,
-    Tool, Verdict, Violation, authorize,
+    Identity, Input, Lane, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal, Refusal,
+    RuntimeBuilder, Step, Tool, Verdict, Violation, authorize,
 };
+use loom_middleware::{Memo, Retry};
 use serde_json::{Value, json};
 
 use crate::measure::{Bench, ready, round};
@@ -36,6 +37,8 @@ pub(crate) fn all() -> Vec<Bench> {
         typed::<Ready>("call.ready.3.inspector", 3, true),
         json_input(),
         typed::<Async>("call.async.3", 3, false),
+        retried(),
+        memo_hit(),
         two_threads(),
     ]
 }
@@ -168,6 +171,14 @@ impl DeltaGuard for PassAll {
 }
 
 fn runtime(effect: impl Effect, middlewares: usize, inspector: bool) -> EffectRuntime {
+    let mut builder = governed(effect, middlewares);
+    if inspector {
+        builder = builder.output_middleware(Inspector);
+    }
+    builder.build().expect("the bench runtime is well-formed")
+}
+
+fn governed(effect: impl Effect, middlewares: usize) -> RuntimeBuilder<loom_effect_runtime::Ready> {
     let granted = ["bench.other", "bench.another", "bench.tool"];
     let mut builder = EffectRuntime::builder().effect(effect).authorizer(authorize(move |call, _| {
         if granted.contains(&call.tool()) {
@@ -179,10 +190,7 @@ fn runtime(effect: impl Effect, middlewares: usize, inspector: bool) -> EffectRu
     for _ in 0..middlewares {
         builder = builder.middleware(Switch { off: AtomicBool::new(false) });
     }
-    if inspector {
-        builder = builder.output_middleware(Inspector);
-    }
-    builder.build().expect("the bench runtime is well-formed")
+    builder
 }
 
 fn caller_of(runtime: &EffectRuntime) -> (Caller, Tool<u64, u64>) {
@@ -226,6 +234,27 @@ fn json_input() -> Bench {
         }
     })
     .less(own, move || drop(black_box(own_value.clone())))
+}
+
+/// An around that has nothing to do: the first attempt succeeds.
+fn retried() -> Bench {
+    let runtime = governed(Ready, 3).around(Retry::new().seed(1)).build();
+    let (caller, tool) = caller_of(&runtime.expect("the bench runtime is well-formed"));
+    Bench::new("call.retry", move |count| call_loop(&caller, tool, count))
+}
+
+/// The same, and one output served again and again.
+fn memo_hit() -> Bench {
+    let memo = Memo::new(16).tool("bench.tool", Duration::MAX);
+    let runtime = governed(Ready, 3).around(Retry::new().seed(1)).around(memo).build();
+    let (caller, tool) = caller_of(&runtime.expect("the bench runtime is well-formed"));
+    Bench::new("call.memo_hit", move |count| {
+        let cx = &mut Context::from_waker(Waker::noop());
+        for _ in 0..count {
+            let output = ready!(cx, caller.invoke_transient(tool, black_box(7)).into_future());
+            assert!(black_box(output).is_ok(), "the call succeeds");
+        }
+    })
 }
 
 fn two_threads() -> Bench {

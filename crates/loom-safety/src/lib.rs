@@ -126,7 +126,7 @@ pub use rule::{Finding, Place, RuleId};
 pub use validator::{Judges, Phase, PiiValidator, SafetyValidator};
 pub use window::{DeltaWindow, WindowCheck, delta_window};
 
-/// The README's example, compiled and run.
-#[cfg(doctest)]
+// What the README shows is compiled and run with the other examples.
 #[doc = include_str!("../README.md")]
+#[cfg(doctest)]
 struct Readme;
