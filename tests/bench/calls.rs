@@ -1,17 +1,20 @@
-//! The governed call: an authorizer with a linear three-entry grant check, and N pass-through middlewares.
+//! The governed call: an authorizer with a linear three-entry grant check, and N pass-through middlewares; with a retry,
+//! and with a retry and a memo.
 
 use std::cell::Cell;
 use std::future::{Future, IntoFuture};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loom_effect_runtime::{
     Call, CallError, Caller, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext, EffectRuntime,
-    Identity, Input, Lane, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal, Refusal, Step,
-    Tool, Verdict, Violation, authorize,
+    Identity, Input, Lane, Middleware, Outcome, Outlet, Output, OutputMiddleware, Principal, Refusal,
+    RuntimeBuilder, Step, Tool, Verdict, Violation, authorize,
 };
+use loom_middleware::{Memo, Retry};
 use serde_json::{Value, json};
 
 use crate::measure::{Bench, ready, round};
@@ -35,6 +38,8 @@ pub(crate) fn all() -> Vec<Bench> {
         typed::<Ready>("call.ready.8", 8, false),
         typed::<Ready>("call.ready.3.inspector", 3, true),
         json_input(),
+        retry(),
+        memo_hit(),
         typed::<Async>("call.async.3", 3, false),
         two_threads(),
     ]
@@ -168,6 +173,12 @@ impl DeltaGuard for PassAll {
 }
 
 fn runtime(effect: impl Effect, middlewares: usize, inspector: bool) -> EffectRuntime {
+    let builder = governed(effect, middlewares);
+    let builder = if inspector { builder.output_middleware(Inspector) } else { builder };
+    builder.build().expect("the bench runtime is well-formed")
+}
+
+fn governed(effect: impl Effect, middlewares: usize) -> RuntimeBuilder<loom_effect_runtime::Ready> {
     let granted = ["bench.other", "bench.another", "bench.tool"];
     let mut builder = EffectRuntime::builder().effect(effect).authorizer(authorize(move |call, _| {
         if granted.contains(&call.tool()) {
@@ -179,10 +190,7 @@ fn runtime(effect: impl Effect, middlewares: usize, inspector: bool) -> EffectRu
     for _ in 0..middlewares {
         builder = builder.middleware(Switch { off: AtomicBool::new(false) });
     }
-    if inspector {
-        builder = builder.output_middleware(Inspector);
-    }
-    builder.build().expect("the bench runtime is well-formed")
+    builder
 }
 
 fn caller_of(runtime: &EffectRuntime) -> (Caller, Tool<u64, u64>) {
@@ -226,6 +234,32 @@ fn json_input() -> Bench {
         }
     })
     .less(own, move || drop(black_box(own_value.clone())))
+}
+
+/// A retry whose first attempt succeeds.
+fn retry() -> Bench {
+    let builder = governed(Ready, 3).around(Retry::new());
+    let (caller, tool) = caller_of(&builder.build().expect("the bench runtime is well-formed"));
+    Bench::new("call.retry", move |count| call_loop(&caller, tool, count))
+}
+
+/// A retry whose first attempt is served by a memo further in: the dearer of the two orders. Every call of the loop has
+/// the one input that was kept.
+fn memo_hit() -> Bench {
+    let memo = Arc::new(Memo::new(1).tool("bench.tool", Duration::from_secs(24 * 60 * 60)));
+    let builder = governed(Ready, 3).around(Retry::new()).around(Arc::clone(&memo));
+    let (caller, tool) = caller_of(&builder.build().expect("the bench runtime is well-formed"));
+    let cx = &mut Context::from_waker(Waker::noop());
+    let first = ready!(cx, caller.invoke_transient(tool, 1).into_future());
+    assert!(first.is_ok(), "the first call succeeds");
+    Bench::new("call.memo_hit", move |count| {
+        let cx = &mut Context::from_waker(Waker::noop());
+        for _ in 0..count {
+            let output = ready!(cx, caller.invoke_transient(tool, black_box(1)).into_future());
+            assert!(black_box(output).is_ok(), "the call succeeds");
+        }
+        assert_eq!(memo.counts().misses, 1, "every further call is a hit");
+    })
 }
 
 fn two_threads() -> Bench {
