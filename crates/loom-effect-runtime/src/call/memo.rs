@@ -47,10 +47,7 @@ impl Call {
         key.extend_from_slice(&self.caller.runtime().number.to_le_bytes());
         push_text(self.tool(), &mut key);
         push_input(input, &mut key)?;
-        match self.options() {
-            None => push_options(&CallOptions::default(), &mut key),
-            Some(options) => push_options(options, &mut key),
-        }
+        push_options(self.options(), &mut key);
         let Identity { principal, run_as, transient_id } = self.identity();
         push_principal(principal, &mut key);
         push_optional(&mut key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
@@ -102,28 +99,31 @@ fn push_input(input: &Input, key: &mut Vec<u8>) -> Result<(), ViewError> {
 }
 
 /// Destructured without `..`: an option that is added and not decided on here does not compile.
-fn push_options(options: &CallOptions, key: &mut Vec<u8>) {
-    let CallOptions {
-        sink: _,
-        signals: _,
-        label,
-        principal,
-        run_as,
-        step: _,
-        key: _,
-        totals: _,
-        emitter: _,
-        meter: _,
-        in_execution: _,
-        broken: _,
-    } = options;
-    push_optional(key, label.as_deref());
+fn push_options(options: Option<&CallOptions>, key: &mut Vec<u8>) {
+    let (label, principal, run_as) = match options {
+        None => (None, None, None),
+        Some(CallOptions {
+            sink: _,
+            signals: _,
+            label,
+            principal,
+            run_as,
+            step: _,
+            key: _,
+            totals: _,
+            emitter: _,
+            meter: _,
+            in_execution: _,
+            broken: _,
+        }) => (label.as_deref(), principal.as_ref(), run_as.as_ref()),
+    };
+    push_optional(key, label);
     match principal {
         None => key.push(b'-'),
         Some(principal) => push_principal(principal, key),
     }
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+    push_optional(key, run_as.map(|run_as| &*run_as.workflow_id));
+    push_optional(key, run_as.map(|run_as| &*run_as.execution_id));
 }
 
 fn push_principal(principal: &Principal, key: &mut Vec<u8>) {
