@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::task::Poll;
 
-use futures::future::BoxFuture;
-
 use super::Live;
 use super::attempt::{self, Attempt};
 use super::authorized::Authorized;
@@ -15,7 +13,7 @@ use crate::call::Call;
 use crate::caught::{Contained, caught};
 use crate::data::{Input, Output};
 use crate::error::{CallError, Refusal};
-use crate::hook::{Around, Kept, KeptInner, Next, Rooms};
+use crate::hook::{Around, Begun, Kept, KeptInner, Next, Rooms};
 use crate::names::ErrorName;
 use crate::warning::Warning;
 
@@ -103,35 +101,53 @@ impl<'s> RoomSet<'s, '_> {
         }
     }
 
-    async fn run(&self) -> Result<u32, CallError> {
+    /// What is ready at once needs the place for no longer than its step, and no future of its own.
+    fn begin(&self) -> Result<Begun<'_>, CallError> {
         self.may_run()?;
         self.set_good(NONE);
-        let result = {
-            let _room = Leaves(self.live);
-            let mut attempt = Attempt::new();
-            // What is ready at once needs the place for no longer than this step.
-            match self.step(&mut attempt)? {
-                Ok(attempt::Turn::Done(room)) => Ok(room),
-                Ok(turn) => {
-                    let mut lent = Lent::take(self)?;
-                    attempt.run(turn, self.live, self.input, lent.place()?).await
-                }
-                Err(error) => Err(error),
-            }
+        let room = Leaves(self.live);
+        let mut attempt = Attempt::new();
+        let stepped = {
+            let mut place = self.place()?;
+            attempt.step(self.live, self.input, place.as_deref_mut().ok_or_else(overlap)?)
         };
-        match &result {
-            Ok(room) => self.set_good(*room),
-            Err(error) if error.is_refusal() => self.latch(error),
-            Err(_) => {}
+        match stepped {
+            Ok(attempt::Turn::Done(number)) => {
+                drop(room);
+                self.set_good(number);
+                Ok(Begun::Ready(number))
+            }
+            Ok(turn) => Ok(Begun::Waits(Box::pin(self.wait(attempt, turn, Lent::take(self)?, room)))),
+            Err(error) => {
+                drop(room);
+                Err(self.failed(error))
+            }
         }
-        result
     }
 
-    /// The synchronous lane of an attempt; the outer error is of a place that is not there.
-    fn step(&self, attempt: &mut Attempt) -> Result<Result<attempt::Turn, CallError>, CallError> {
-        let mut place = self.place()?;
-        let place = place.as_deref_mut().ok_or_else(overlap)?;
-        Ok(attempt.step(self.live, self.input, place))
+    async fn wait(
+        &self,
+        mut attempt: Attempt,
+        turn: attempt::Turn,
+        mut lent: Lent<'_, '_, '_>,
+        room: Leaves<'_>,
+    ) -> Result<u32, CallError> {
+        let result = attempt.run(turn, self.live, self.input, lent.place()?).await;
+        drop((room, lent));
+        match result {
+            Ok(number) => {
+                self.set_good(number);
+                Ok(number)
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn failed(&self, error: CallError) -> CallError {
+        if error.is_refusal() {
+            self.latch(&error);
+        }
+        error
     }
 }
 
@@ -165,8 +181,8 @@ impl Rooms for RoomSet<'_, '_> {
         self.latched.get_or_init(|| refusal.clone());
     }
 
-    fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>> {
-        Box::pin(self.run())
+    fn attempt(&self) -> Result<Begun<'_>, CallError> {
+        self.begin()
     }
 
     fn keep(&self, room: u32) -> Option<Kept> {
