@@ -6,7 +6,7 @@ use loom_classify::walk::{Scalar, Visit, WalkError};
 
 use crate::call::{Call, CallOptions};
 use crate::data::{Input, ViewError, from_json, push_text};
-use crate::identity::{Identity, Principal};
+use crate::identity::{Identity, Principal, RunAs};
 
 /// What a key has room for before it grows: that of a small input is one allocation.
 const KEY_BYTES: usize = 192;
@@ -50,8 +50,7 @@ impl Call {
         push_options(self.options(), &mut key);
         let Identity { principal, run_as, transient_id } = self.identity();
         push_principal(principal, &mut key);
-        push_optional(&mut key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
-        push_optional(&mut key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+        push_run_as(run_as.as_ref(), &mut key);
         push_optional(&mut key, transient_id.as_deref());
         Ok(MemoKey(key))
     }
@@ -122,8 +121,17 @@ fn push_options(options: Option<&CallOptions>, key: &mut Vec<u8>) {
         None => key.push(b'-'),
         Some(principal) => push_principal(principal, key),
     }
-    push_optional(key, run_as.map(|run_as| &*run_as.workflow_id));
-    push_optional(key, run_as.map(|run_as| &*run_as.execution_id));
+    push_run_as(run_as, key);
+}
+
+fn push_run_as(run_as: Option<&RunAs>, key: &mut Vec<u8>) {
+    match run_as {
+        None => key.push(b'-'),
+        Some(RunAs { workflow_id, execution_id }) => {
+            push_text(workflow_id, key);
+            push_text(execution_id, key);
+        }
+    }
 }
 
 fn push_principal(principal: &Principal, key: &mut Vec<u8>) {
