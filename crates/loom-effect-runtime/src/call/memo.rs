@@ -99,29 +99,28 @@ fn push_input(input: &Input, key: &mut Vec<u8>) -> Result<(), ViewError> {
 
 /// Destructured without `..`: an option that is added and not decided on here does not compile.
 fn push_options(options: Option<&CallOptions>, key: &mut Vec<u8>) {
-    let (label, principal, run_as) = match options {
-        None => (None, None, None),
-        Some(CallOptions {
-            sink: _,
-            signals: _,
-            label,
-            principal,
-            run_as,
-            step: _,
-            key: _,
-            totals: _,
-            emitter: _,
-            meter: _,
-            in_execution: _,
-            broken: _,
-        }) => (label.as_deref(), principal.as_ref(), run_as.as_ref()),
-    };
-    push_optional(key, label);
+    // As options of which none is set.
+    let Some(options) = options else { return key.extend_from_slice(b"---") };
+    let CallOptions {
+        sink: _,
+        signals: _,
+        label,
+        principal,
+        run_as,
+        step: _,
+        key: _,
+        totals: _,
+        emitter: _,
+        meter: _,
+        in_execution: _,
+        broken: _,
+    } = options;
+    push_optional(key, label.as_deref());
     match principal {
         None => key.push(b'-'),
         Some(principal) => push_principal(principal, key),
     }
-    push_run_as(run_as, key);
+    push_run_as(run_as.as_ref(), key);
 }
 
 fn push_run_as(run_as: Option<&RunAs>, key: &mut Vec<u8>) {

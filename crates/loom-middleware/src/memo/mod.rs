@@ -15,7 +15,7 @@ use loom_effect_runtime::{Around, Call, CallError, Next, Opaque, Seam};
 
 use flight::Word;
 pub use policy::{FLIGHTS_DEFAULT, FLIGHTS_MAX, FOLLOWERS_DEFAULT, FOLLOWERS_MAX, MEMO_CAPACITY_MAX, Ttl};
-use store::{Part, Store, Turn};
+use store::{Asked, Part, Store, Turn};
 
 /// Serves inspected outputs that it kept, for the tools that it is told of, without reading one (spec row T14).
 ///
@@ -197,11 +197,21 @@ impl Memo {
     }
 
     async fn run<'a>(&self, call: &Call, mut next: Next<'a>) -> Result<Opaque<'a>, CallError> {
-        let (asked, part) = match self.ask(call, &next) {
-            None => return next.run().await,
-            Some(Turn::Serve(kept)) => return next.serve(&kept),
-            Some(Turn::Run(asked, part)) => (asked, part),
-        };
+        match self.ask(call, &next) {
+            None => next.run().await,
+            Some(Turn::Serve(kept)) => next.serve(&kept),
+            // Boxed, so that a hit carries no room for this.
+            Some(Turn::Run(asked, part)) => Box::pin(self.take_part(call, next, asked, part)).await,
+        }
+    }
+
+    async fn take_part<'a>(
+        &self,
+        call: &Call,
+        mut next: Next<'a>,
+        asked: Asked,
+        part: Part<'_>,
+    ) -> Result<Opaque<'a>, CallError> {
         let lead = match part {
             Part::Lead(lead) => Some(lead),
             Part::Alone => None,
