@@ -59,13 +59,14 @@ struct Step {
 
 /// Cheap ones first; what shares compiled dependencies stands side by side. The model comes last: its line closes the
 /// run, and nothing else wants the cores that it decodes on.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step { name: "fmt", run: cargo::fmt },
     Step { name: "layers", run: judged },
     Step { name: "tidy", run: judged },
     Step { name: "trace", run: judged },
     Step { name: "judges", run: judges },
     Step { name: "public", run: judged },
+    Step { name: "kit", run: judged },
     Step { name: "clippy", run: cargo::clippy },
     Step { name: "test", run: suites::test },
     Step { name: "compile-fail", run: suites::compile_fail },

@@ -8,7 +8,7 @@ use crate::finding::{Finding, Report};
 use crate::stop::Stop;
 use crate::terminal::say;
 use crate::workspace::Workspace;
-use crate::{bench, fuzz, layers, public, tidy, trace};
+use crate::{bench, fuzz, kit, layers, public, tidy, trace};
 
 /// A judge and the faults that can be planted under it.
 pub(crate) struct Judge {
@@ -20,11 +20,12 @@ pub(crate) struct Judge {
 }
 
 /// Every judge there is.
-pub(crate) const JUDGES: [Judge; 7] = [
+pub(crate) const JUDGES: [Judge; 8] = [
     Judge { name: "layers", sabotages: layers::sabotages, judge: layers::judge },
     Judge { name: "tidy", sabotages: tidy::sabotages, judge: tidy::judge },
     Judge { name: "trace", sabotages: trace::sabotages, judge: trace::judge },
     Judge { name: "public", sabotages: public::sabotages, judge: public::judge },
+    Judge { name: "kit", sabotages: kit::sabotages, judge: kit::judge },
     Judge { name: "fuzz", sabotages: fuzz::sabotages, judge: fuzz::judge },
     Judge { name: "bench", sabotages: bench::sabotages, judge: bench::judge_in_memory },
     Judge { name: "real-model", sabotages: real_model::sabotages, judge: real_model::judge_in_memory },

@@ -1,12 +1,13 @@
 //! The edges between crates, checked from cargo metadata: what the table does not list fails.
 
+mod manifest;
 mod table;
 
 use serde_json::{Value, json};
 
 use crate::finding::{Finding, Report};
 use crate::stop::Stop;
-use crate::workspace::{Workspace, text};
+use crate::workspace::{Workspace, is_published, text};
 use table::{Allowed, allowed};
 
 /// The runtime is what every third party links; its direct dependencies stay few.
@@ -14,13 +15,15 @@ const RUNTIME_DEPENDENCIES_MAX: usize = 12;
 const RUNTIME: &str = "loom-effect-runtime";
 /// Only this crate may know the command-line parser.
 const CLI: (&str, &str) = ("loom-cli", "clap");
-/// Conformance kits: reachable from `tests/` folders alone.
+/// Conformance kits: nothing that ships may bring them along.
 const TESTING: &str = "loom-testing";
 /// The name that another project's concurrency checker owns.
 const TAKEN_NAME: &str = "loom";
+/// The kits as more than a dependency of tests, or as one that the registry would have to know first.
+const KITS: &str = "kits-shipped";
 
 pub(crate) fn sabotages() -> Vec<&'static str> {
-    vec!["edge", "command-line", "runtime-width", "taken-name"]
+    vec!["edge", "command-line", "runtime-width", "taken-name", KITS, manifest::RULE]
 }
 
 /// Judges the workspace's manifests as cargo reads them.
@@ -32,6 +35,8 @@ pub(crate) fn judge(workspace: &Workspace, sabotage: Option<&str>) -> Result<Rep
         Some("command-line") => plant(&mut metadata, "loom-llm", &["clap"]),
         Some("runtime-width") => plant(&mut metadata, RUNTIME, &["sabotage"; RUNTIME_DEPENDENCIES_MAX + 1]),
         Some("taken-name") => plant_package(&mut metadata, TAKEN_NAME),
+        Some(KITS) => plant(&mut metadata, "loom-cli", &[TESTING]),
+        Some(manifest::RULE) => manifest::plant(&mut metadata),
         Some(other) => return Err(Stop::Usage(format!("layers knows no sabotage `{other}`"))),
     }
     Ok(check(&metadata))
@@ -41,6 +46,8 @@ pub(crate) fn judge(workspace: &Workspace, sabotage: Option<&str>) -> Result<Rep
 struct Edge<'a> {
     to: &'a str,
     dev: bool,
+    /// Whether it asks for a version, which cargo then keeps in what it publishes.
+    versioned: bool,
 }
 
 fn check(metadata: &Value) -> Report {
@@ -59,13 +66,20 @@ fn check(metadata: &Value) -> Report {
             .push(format!("{name} → {}", if direct.is_empty() { "–".into() } else { direct.join(", ") }));
         report.findings.extend(check_edges(name, &inner));
         report.findings.extend(check_outside(name, &edges));
+        report.findings.extend(check_kits(package, &edges));
+        report.findings.extend(manifest::check(package));
     }
     report
 }
 
 fn edges(package: &Value) -> Vec<Edge<'_>> {
     let declared = package.get("dependencies").and_then(Value::as_array).into_iter().flatten();
-    declared.map(|edge| Edge { to: text(edge, "name"), dev: text(edge, "kind") == "dev" }).collect()
+    let read = |edge| Edge {
+        to: text(edge, "name"),
+        dev: text(edge, "kind") == "dev",
+        versioned: !matches!(text(edge, "req"), "" | "*"),
+    };
+    declared.map(read).collect()
 }
 
 fn check_edges(name: &str, inner: &[&Edge<'_>]) -> Vec<Finding> {
@@ -81,8 +95,21 @@ fn check_edges(name: &str, inner: &[&Edge<'_>]) -> Vec<Finding> {
         if !fits {
             findings.push(Finding::new("edge", name, format!("may not depend on {}", edge.to)));
         }
-        if edge.to == TESTING && !edge.dev && !table::is_test_crate(name) {
-            findings.push(Finding::new("edge", name, format!("may have {TESTING} as a dev-dependency only")));
+    }
+    findings
+}
+
+/// No crate at all may depend on the kits but for its tests. Published crates name no version of them there either: the
+/// kits are published after what they test, and cargo leaves a dev-dependency without a version out.
+fn check_kits(package: &Value, edges: &[Edge<'_>]) -> Vec<Finding> {
+    let name = text(package, "name");
+    let mut findings = Vec::new();
+    for edge in edges.iter().filter(|edge| edge.to == TESTING) {
+        if !edge.dev {
+            findings.push(Finding::new(KITS, name, format!("may have {TESTING} as a dev-dependency only")));
+        } else if edge.versioned && is_published(package) {
+            let message = format!("its dev-dependency {TESTING} is to have a path and no version");
+            findings.push(Finding::new(KITS, name, message));
         }
     }
     findings
@@ -159,8 +186,30 @@ mod tests {
         let kit = package("loom-testing", &[]);
         let store = package("loom-store-anything", &[("loom-workflow", None), ("loom-testing", Some("dev"))]);
         assert_eq!(findings(json!([workflow, kit, store])), [] as [&str; 0]);
-        let shipped = package("loom-cli", &[("loom-testing", None)]);
-        assert_eq!(findings(json!([shipped, kit])).len(), 1);
+    }
+
+    #[test]
+    fn the_kits_are_a_dependency_of_tests_alone_whoever_asks() {
+        for name in ["loom-cli", "loom-middleware", "loom-scenarios", "loom-store-anything", "xtask"] {
+            for kind in [None, Some("build")] {
+                let found = findings(json!([package(name, &[(TESTING, kind)])]));
+                let told = format!("{name}: may have {TESTING} as a dev-dependency only [{KITS}]");
+                assert_eq!(found, [told], "{kind:?}");
+            }
+            assert_eq!(findings(json!([package(name, &[(TESTING, Some("dev"))])])), [] as [&str; 0]);
+        }
+    }
+
+    #[test]
+    fn a_published_crate_names_no_version_of_the_kits() {
+        let edge = |req: &str, manifest: &str| {
+            let kits = json!({ "name": TESTING, "kind": "dev", "req": req });
+            let package = json!({ "name": "loom-x", "manifest_path": manifest, "dependencies": [kits] });
+            check_kits(&package, &edges(&package)).len()
+        };
+        assert_eq!(edge("*", "/a/crates/loom-x/Cargo.toml"), 0);
+        assert_eq!(edge("^0.1.0", "/a/crates/loom-x/Cargo.toml"), 1);
+        assert_eq!(edge("^0.1.0", "/a/tests/Cargo.toml"), 0);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The workspace's own tasks: `cargo xtask ci` is the only definition of green, each of its steps is a command of
-//! its own, and `bench`, `fuzz`, `deep` and `model` are what a green run does not need.
+//! its own, and `bench`, `fuzz`, `deny`, `semver`, `deep` and `model` are what a green run does not need.
 //!
 //! Nothing of the workspace is linked here, so a task still runs when a crate does not compile.
 
@@ -7,9 +7,11 @@ mod args;
 mod bench;
 mod ci;
 mod deep;
+mod deny;
 mod finding;
 mod fuzz;
 mod judge;
+mod kit;
 mod layers;
 mod model;
 mod new_middleware;
@@ -17,10 +19,12 @@ mod process;
 mod public;
 #[path = "../../crates/loom-cli/src/scaffold/mod.rs"]
 mod scaffold;
+mod semver;
 mod source;
 mod stop;
 mod terminal;
 mod tidy;
+mod tools;
 mod trace;
 mod workspace;
 
@@ -34,13 +38,16 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND [OPTIONS]
 
   ci [--strict] [--sabotage NAME]   every step below up to `real-model`, one verdict line each
-  fmt | layers | tidy | trace | public | judges | clippy | test | compile-fail
+  fmt | layers | tidy | trace | public | kit | judges | clippy | test | compile-fail
   doc-test | docs | features | package | strangers | shuttle | real-model
                                     one step alone; the judges among them take --sabotage NAME
   bench [NAMES…] [--update]         run the benches, count instructions, check the gates (--sabotage slow)
   fuzz [--seconds N]                the fuzz targets, for so long each (--sabotage dropped-byte | swallowed-error)
+  deny                              the dependency tree against deny.toml
+                                    (--sabotage banned-license | banned-crate | unknown-source)
+  semver                            the public interfaces against the latest tag v*, else, and only told, the commit before
   deep [--strict]                   what is too long for ci: all benches, the concurrency models and the fuzz targets
-                                    for longer, the real model asked by many at once
+                                    for longer, the real model asked by many at once, deny, semver
   new-middleware NAME [--path DIR]  a crate of its own in DIR/NAME that builds and passes its conformance kit
   model up | down | status          a small real model on loopback, under target/model
 
@@ -81,6 +88,8 @@ fn dispatch(words: &[String]) -> Result<ExitCode, Stop> {
         "ci" => ci::run(&workspace, rest),
         "bench" => bench::run(&workspace, rest),
         "fuzz" => fuzz::run(&workspace, rest),
+        "deny" => deny::run(&workspace, rest),
+        "semver" => semver::run(&workspace, rest),
         "deep" => deep::run(&workspace, rest),
         "model" => model::run(&workspace, rest),
         "new-middleware" => new_middleware::run(&workspace, rest),

@@ -27,6 +27,8 @@ pub(crate) struct Ran {
     pub(crate) ok: bool,
     /// Whether it was ended at its deadline.
     pub(crate) overdue: bool,
+    /// With which code, unless a signal ended it.
+    pub(crate) code: Option<i32>,
     /// What it wrote, if it was kept.
     pub(crate) output: String,
 }
@@ -65,7 +67,8 @@ pub(crate) fn run_within(
         }
     }
     let ok = ended.is_some_and(|status| status.success());
-    Ok(Ran { ok, overdue: ended.is_none(), output: kept })
+    let code = ended.and_then(|status| status.code());
+    Ok(Ran { ok, overdue: ended.is_none(), code, output: kept })
 }
 
 /// A program that is not there is what the machine lacks; one that is there and does not start is a fault.

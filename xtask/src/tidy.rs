@@ -2,6 +2,8 @@
 
 mod documents;
 mod place;
+mod platform;
+mod readmes;
 mod shape;
 mod words;
 
@@ -17,7 +19,7 @@ struct Rule {
     plant: fn(&mut Tree),
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 13] = [
     Rule { name: "size", check: shape::size, plant: shape::plant_long_file },
     Rule { name: "spread", check: shape::spread, plant: shape::plant_many_long_files },
     Rule { name: "module-doc", check: shape::module_doc, plant: shape::plant_undocumented },
@@ -28,6 +30,8 @@ const RULES: [Rule; 11] = [
     Rule { name: "top-level", check: documents::top_level, plant: documents::plant_top_level },
     Rule { name: "adr", check: documents::decisions, plant: documents::plant_unlisted_decision },
     Rule { name: "error-page", check: documents::error_pages, plant: documents::plant_orphan_page },
+    Rule { name: "readme", check: readmes::check, plant: readmes::plant },
+    Rule { name: "platform", check: platform::check, plant: platform::plant },
     Rule { name: "case", check: documents::cases, plant: documents::plant_unknown_case },
 ];
 

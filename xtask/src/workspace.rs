@@ -73,8 +73,12 @@ impl Workspace {
 /// The cargo that runs this task, without what it told this task of itself: build scripts that watch such variables
 /// would otherwise run again, and all that depends on them, at each change between `cargo xtask` and plain cargo.
 pub(crate) fn cargo() -> Command {
+    without_own(Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())))
+}
+
+/// A command without what cargo told this task of itself.
+pub(crate) fn without_own(mut command: Command) -> Command {
     const OWN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if OWN.iter().any(|own| text.starts_with(own)) {
@@ -87,6 +91,12 @@ pub(crate) fn cargo() -> Command {
 /// The text of a package's field, or nothing.
 pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a member is packed and published: all that lie among the crates are.
+pub(crate) fn is_published(package: &Value) -> bool {
+    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
+    folder.is_some_and(|folder| folder.ends_with("crates"))
 }
 
 /// Committed text by its path from the root, with the Rust files taken apart.
@@ -152,4 +162,20 @@ fn listed(root: &Path) -> Result<Vec<String>, Stop> {
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_lies_among_the_crates_is_packed_and_nothing_else() {
+        let lies = |path: &str| is_published(&json!({ "manifest_path": path }));
+        assert!(lies("/a/crates/loom-x/Cargo.toml"));
+        assert!(
+            !lies("/a/xtask/Cargo.toml") && !lies("/a/tests/Cargo.toml") && !lies("/a/crates/x/y/Cargo.toml")
+        );
+    }
 }

@@ -87,3 +87,8 @@ pub use model::agent_model;
 pub use outcome::{AgentEnd, AgentOutcome, AgentReport};
 pub use runner::{AgentCall, AgentRunner, AgentRunnerBuilder};
 pub use tool::{AgentTool, Arguments};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -44,3 +44,8 @@ pub use fenced::Fenced;
 pub use guard::guard_request;
 pub use origin::{Origins, TaintOrigin};
 pub use tainted::{Tainted, TaintedStr};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -11,6 +11,7 @@ mod guards;
 mod live;
 mod model;
 mod offline;
+mod platform;
 mod provider;
 mod render;
 mod scaffold;
@@ -105,15 +106,11 @@ fn run(args: Args) -> Exit {
 }
 
 fn start(mut command: Command, screen: &Arc<Screen>, stop: &Signal) -> Result<(), Failure> {
-    if let Command::New { kind } = command {
-        return commands::new::run(kind, screen);
-    }
     commands::read_words(&mut command)?;
     let system = |error: io::Error| {
-        Failure::named(
-            ErrorName::EffectFailed,
-            format!("the system does not let loom start: {}", error.kind()),
-        )
+        let missing = error.get_ref().and_then(|inner| inner.downcast_ref::<platform::NotOnThisPlatform>());
+        let why = missing.map_or_else(|| error.kind().to_string(), ToString::to_string);
+        Failure::named(ErrorName::EffectFailed, format!("the system does not let loom start: {why}"))
     };
     signals::listen(stop.clone()).map_err(system)?;
     let runtime =

@@ -6,6 +6,7 @@ use std::time::Duration;
 use loom_effect_runtime::Signal;
 
 use crate::exit::Exit;
+use crate::platform::Requests;
 
 /// The person at the terminal, or whoever supervises the process, asked it to end.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -25,51 +26,23 @@ pub(crate) fn is_interrupted(stop: &Signal) -> bool {
 /// How long a command may take to end after it was interrupted, in seconds.
 const SHUTDOWN_GRACE_S: u64 = 10;
 
-/// Raises `stop` at the first SIGINT or SIGTERM, and ends the process at the second, or when it has not ended by
-/// itself after [`SHUTDOWN_GRACE_S`].
+/// Raises `stop` at the first request to end, and ends the process at the second, or when it has not ended by itself after
+/// [`SHUTDOWN_GRACE_S`].
 ///
 /// It has a thread of its own: a command that is stuck, in a file that never opens or a stderr that nobody reads, ends
-/// all the same. The handler of SIGXFSZ only exists: without one the system ends a process whose file grows past its
-/// limit, before the store can say that it is full.
-#[cfg(unix)]
+/// all the same.
 pub(crate) fn listen(stop: Signal) -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let entered = runtime.enter();
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let file_size = signal(SignalKind::from_raw(libc::SIGXFSZ))?;
+    let mut requests = Requests::listen()?;
     drop(entered);
-    let listen = move || {
-        let _handled = file_size;
-        runtime.block_on(end(&stop, async || {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }));
-    };
+    let listen = move || runtime.block_on(end(&stop, &mut requests));
     std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop)
 }
 
-/// Raises `stop` at the first Ctrl-C, and ends the process at the second, or when it has not ended by itself after
-/// [`SHUTDOWN_GRACE_S`].
-#[cfg(not(unix))]
-pub(crate) fn listen(stop: Signal) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let listen = move || {
-        runtime.block_on(end(&stop, async || {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending().await
-            }
-        }));
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map(drop)
-}
-
-async fn end(stop: &Signal, mut asked: impl AsyncFnMut()) {
-    asked().await;
+async fn end(stop: &Signal, requests: &mut Requests) {
+    requests.next().await;
     stop.abort_with(Interrupted);
-    let _ = tokio::time::timeout(Duration::from_secs(SHUTDOWN_GRACE_S), asked()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(SHUTDOWN_GRACE_S), requests.next()).await;
     std::process::exit(i32::from(Exit::Interrupted.code()));
 }

@@ -143,3 +143,8 @@ pub use runtime::{
 };
 pub use signal::{Signal, Signals};
 pub use warning::Warning;
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

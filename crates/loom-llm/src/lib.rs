@@ -95,3 +95,8 @@ pub use key::ApiKey;
 pub use loom_effect_runtime::Usage;
 pub use provider::{ChunkStream, Provider};
 pub use request::{ChatRequest, Image, Message, ResponseFormat, ToolChoice, ToolSpec};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -126,3 +126,8 @@ pub use retry::{
     RETRY_AFTER_MAX_DEFAULT, Retry,
 };
 pub use timeout::Timeout;
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

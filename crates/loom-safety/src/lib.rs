@@ -81,3 +81,8 @@ pub use redact::{
 pub use rule::{Finding, Place, RuleId};
 pub use validator::{Judges, Phase, PiiValidator, SafetyValidator};
 pub use window::{DeltaWindow, WindowCheck, delta_window};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

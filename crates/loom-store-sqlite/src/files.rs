@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use loom_workflow::store::{DatabaseFault, FullCause, StoreError};
 
 use crate::options::Access;
+use crate::platform::{open_unfollowed, private_file, private_folder, sync_folder};
 
 /// The pause between two tries for the lock.
 const LOCK_POLL_STEP_MS: u64 = 25;
@@ -46,7 +47,7 @@ pub(crate) fn resolve(path: &Path, access: Access) -> Result<PathBuf, StoreError
     }
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    create_folder(folder).map_err(|error| failed("creating the folder", &error))?;
+    create_folder(folder)?;
     let folder = fs::canonicalize(folder).map_err(|error| failed("finding the folder", &error))?;
     Ok(folder.join(name))
 }
@@ -56,7 +57,7 @@ pub(crate) fn resolve(path: &Path, access: Access) -> Result<PathBuf, StoreError
 /// A file that exists is never opened here: closing it would drop the locks that SQLite holds on it in this process
 /// (sqlite.org/howtocorrupt.html, section 2.2).
 pub(crate) fn create_file(path: &Path) -> Result<(), StoreError> {
-    match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+    match private_file(OpenOptions::new().write(true).create_new(true))?.open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(failed("creating the file", &error)),
@@ -87,7 +88,9 @@ pub(crate) fn probe(path: &Path) -> Option<FullCause> {
     let length = |file: &Path| fs::metadata(file).map_or(0, |file| file.len());
     let end = length(path).max(length(&beside(path, "-wal"))).max(length(&beside(path, "-shm")));
     let probe = beside(path, &format!(".{}.probe", std::process::id()));
-    let mut file = match private(OpenOptions::new().write(true).create_new(true)).open(&probe) {
+    let mut options = OpenOptions::new();
+    // Where no file can be private, no writer got this far.
+    let mut file = match private_file(options.write(true).create_new(true)).ok()?.open(&probe) {
         Ok(file) => file,
         // What is there already is not ours to write or to remove; then nothing is asked, and nothing is said.
         Err(error) => return full_cause(error.kind()),
@@ -133,10 +136,9 @@ fn open_lock(path: &Path) -> Result<File, StoreError> {
         return Err(other);
     }
     let mut options = OpenOptions::new();
-    private(options.read(true).write(true).create(true).truncate(false));
+    private_file(options.read(true).write(true).create(true).truncate(false))?;
     // What takes the lock file's place after that look is neither followed nor waited for.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    open_unfollowed(&mut options)?;
     let file = options.open(path).map_err(|error| failed("opening the lock file", &error))?;
     if file.metadata().is_ok_and(|there| there.is_file()) { Ok(file) } else { Err(other) }
 }
@@ -148,29 +150,20 @@ fn holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-fn create_folder(folder: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    let not_created = |error: io::Error| failed("creating the folder", &error);
     let missing: Vec<_> =
         folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
+    private_folder(DirBuilder::new().recursive(true))?.create(folder).map_err(not_created)?;
     for created in missing {
         // A folder survives a power loss only once the one that names it is synced.
         let parent = created
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty())
             .unwrap_or_else(|| Path::new("."));
-        File::open(parent)?.sync_all()?;
+        sync_folder(parent)?.map_err(not_created)?;
     }
     Ok(())
-}
-
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
 }
 
 #[cfg(test)]

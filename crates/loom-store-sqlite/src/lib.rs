@@ -35,6 +35,7 @@ mod committer;
 mod fault;
 mod files;
 mod options;
+mod platform;
 mod reader;
 mod reading;
 mod rows;
@@ -43,3 +44,8 @@ mod store;
 
 pub use options::{LOCK_WAIT_MS_DEFAULT, SqliteOptions};
 pub use store::SqliteStore;
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

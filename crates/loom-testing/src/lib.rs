@@ -19,9 +19,16 @@
 
 mod clock;
 pub mod kit;
+mod recorder;
 mod script;
 
 pub use clock::{VIRTUAL_START_MS, VirtualClock};
+pub use recorder::{Recorder, TRANSCRIPT_LINES_MAX};
 pub use script::{Act, Answer, FromScript, Scripted};
 #[cfg(feature = "llm")]
 pub use script::{ScriptedProvider, ScriptedReply};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

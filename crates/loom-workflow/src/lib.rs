@@ -95,3 +95,8 @@ pub use flow::{Flow, flow};
 pub use handle::ExecutionHandle;
 pub use replay::{ReplayReport, Replayed};
 pub use workflow::{EXECUTIONS_RUNNING_MAX, StartOptions, Workflow, WorkflowBuilder};
+
+// What the README shows is compiled and run with the other examples.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

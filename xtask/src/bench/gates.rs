@@ -31,7 +31,7 @@ enum Bound {
 }
 
 /// A bench, a field of its line, and the bound. A field that is asked for and not there breaks its gate.
-const GATES: [(&str, &str, Bound); 35] = [
+const GATES: [(&str, &str, Bound); 41] = [
     ("call.bare", "ns", Bound::Ns(f64::INFINITY)),
     ("call.ready.0", "allocs", Bound::AtMost(0.0)),
     ("call.ready.1", "allocs", Bound::AtMost(0.0)),
@@ -48,6 +48,12 @@ const GATES: [(&str, &str, Bound); 35] = [
     ("call.async.3", "ns", Bound::Ns(200.0)),
     ("call.async.3", "allocs", Bound::AtMost(1.0)),
     ("call.async.3", "instructions", Bound::AtMost(f64::INFINITY)),
+    ("call.retry", "ns", Bound::Ns(260.0)),
+    ("call.retry", "allocs", Bound::AtMost(2.0)),
+    ("call.retry", "instructions", Bound::AtMost(f64::INFINITY)),
+    ("call.memo_hit", "ns", Bound::Ns(350.0)),
+    ("call.memo_hit", "allocs", Bound::AtMost(4.0)),
+    ("call.memo_hit", "instructions", Bound::AtMost(f64::INFINITY)),
     ("call.ready.3.2threads", "ratio", Bound::AtLeast(1.7)),
     ("call.ready.3.2threads", "per_s", Bound::AtLeast(1.0)),
     // With the live text hashed, as it is on every path that a sink hears; what it is without may be told beside it.

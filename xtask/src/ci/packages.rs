@@ -4,18 +4,13 @@
 //! so that what they depend on is not compiled twice.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-
-use serde_json::Value;
 
 use super::{Job, Verdict, cargo};
 use crate::process;
 use crate::stop::{During, Stop};
-use crate::workspace::{Workspace, text};
-
-/// What is packed: all that lies here.
-const FOLDER: &str = "crates";
+use crate::workspace::{Workspace, is_published, text};
 
 /// Packs, unpacks and checks.
 pub(super) fn run(job: &Job<'_>) -> Result<Verdict, Stop> {
@@ -99,25 +94,9 @@ fn published(workspace: &Workspace) -> Vec<String> {
         .collect()
 }
 
-fn is_published(package: &Value) -> bool {
-    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
-    folder.is_some_and(|folder| folder.ends_with(FOLDER))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn what_lies_among_the_crates_is_packed_and_nothing_else() {
-        let lies = |path: &str| is_published(&json!({ "manifest_path": path }));
-        assert!(lies("/a/crates/loom-x/Cargo.toml"));
-        assert!(
-            !lies("/a/xtask/Cargo.toml") && !lies("/a/tests/Cargo.toml") && !lies("/a/crates/x/y/Cargo.toml")
-        );
-    }
 
     #[test]
     fn the_packages_are_one_workspace_in_which_each_finds_the_others() {

@@ -192,7 +192,7 @@ pub(crate) fn judge_in_memory(_: &Workspace, sabotage: Option<&str>) -> Result<R
     let ending = match end {
         End::Skip => Ending::without_server(&Stop::Unavailable(output.to_owned())),
         End::NoServer => Ending::without_server(&Stop::failed(output)),
-        _ => Ending::Ran(Ran { ok, overdue, output: output.to_owned() }),
+        _ => Ending::Ran(Ran { ok, overdue, output: output.to_owned(), ..Ran::default() }),
     };
     let verdict = ending.verdict(2, matches!(end, End::Skip));
     let told = verdict.closing.unwrap_or_default();
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     fn ended(ok: bool, overdue: bool, output: &str) -> (bool, String) {
-        let ran = Ran { ok, overdue, output: output.to_owned() };
+        let ran = Ran { ok, overdue, output: output.to_owned(), ..Ran::default() };
         let verdict = Ending::Ran(ran).verdict(2, false);
         (verdict.ok, verdict.closing.unwrap())
     }

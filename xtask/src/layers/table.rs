@@ -9,11 +9,6 @@ pub(super) enum Allowed {
 
 const SPI: &[&str] = &["loom-effect-runtime", "loom-classify"];
 
-/// Crates whose whole purpose is to test the others.
-pub(super) fn is_test_crate(name: &str) -> bool {
-    name == "loom-scenarios"
-}
-
 /// The row of a crate; a crate without one may not exist.
 pub(super) fn allowed(name: &str) -> Option<Allowed> {
     let only: &'static [&'static str] = match name {

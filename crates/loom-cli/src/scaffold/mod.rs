@@ -83,18 +83,29 @@ impl fmt::Display for ScaffoldError {
 
 impl std::error::Error for ScaffoldError {}
 
-/// Writes a new middleware crate called `name` into a folder of that name in `parent`, which is made where it is missing,
-/// and gives the crate's folder. Where
-/// `crates` says where Loom's own crates lie, the new one finds them there.
+/// Writes a new middleware crate called `name` into a folder of that name in `parent`, which is made where it is
+/// missing, and gives the crate's folder. Where `crates` says where Loom's own crates lie, the new one finds them there.
 ///
 /// # Errors
-/// [`ScaffoldError`]; what was begun is removed again.
+/// [`ScaffoldError`]; what was begun is removed again, folders round the crate included.
 pub(crate) fn middleware(name: &str, parent: &Path, crates: Option<&Path>) -> Result<PathBuf, ScaffoldError> {
     name::check(name).map_err(ScaffoldError::Name)?;
     let settings = crates.map(settings).transpose()?;
     if parent.exists() && !parent.is_dir() {
         return Err(ScaffoldError::NoFolder(parent.to_path_buf()));
     }
+    let missing: Vec<&Path> = parent.ancestors().take_while(|folder| !folder.exists()).collect();
+    let made = make(parent, name, settings.as_deref());
+    if made.is_err() {
+        // Only what is empty is removed: what another process put there meanwhile stays.
+        for folder in missing {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    made
+}
+
+fn make(parent: &Path, name: &str, settings: Option<&str>) -> Result<PathBuf, ScaffoldError> {
     fs::create_dir_all(parent).map_err(|error| ScaffoldError::Io { path: parent.to_path_buf(), error })?;
     let folder = parent.join(name);
     // Making it is the check: two that are begun at once do not share a folder.
@@ -102,7 +113,7 @@ pub(crate) fn middleware(name: &str, parent: &Path, crates: Option<&Path>) -> Re
         io::ErrorKind::AlreadyExists => ScaffoldError::Taken(folder.clone()),
         _ => ScaffoldError::Io { path: folder.clone(), error },
     })?;
-    let written = fill(&folder, name, settings.as_deref());
+    let written = fill(&folder, name, settings);
     if written.is_err() {
         // What failed is told; whether the rest could be removed changes nothing about it.
         let _ = fs::remove_dir_all(&folder);

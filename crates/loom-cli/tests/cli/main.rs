@@ -11,6 +11,7 @@ mod ask;
 mod bytes;
 mod dialects;
 mod grammar;
+mod new;
 mod plan;
 mod provider;
 mod replay;

@@ -27,10 +27,10 @@ fn bare_loom_shows_three_commands_that_work() {
 fn help_is_on_stdout_and_names_codes_and_variables() {
     let folder = Folder::new();
     let help = folder.run(&["--help"]).ok();
-    for told in ["plan", "ask", "logs", "replay", "LOOM_API_KEY", "LOOM_DB", "130 interrupted"] {
+    for told in ["plan", "ask", "logs", "replay", "new", "LOOM_API_KEY", "LOOM_DB", "130 interrupted"] {
         assert!(help.out.contains(told), "{told}: {help:?}");
     }
-    for command in ["plan", "ask", "logs", "replay"] {
+    for command in ["plan", "ask", "logs", "replay", "new"] {
         assert!(folder.run(&[command, "--help"]).ok().out.contains("Usage: loom "), "{command}");
     }
     assert!(folder.run(&["--version"]).ok().out.starts_with("loom "));

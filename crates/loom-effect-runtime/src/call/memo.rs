@@ -34,7 +34,8 @@ pub(crate) struct MemoIdentity {
 
 impl Call {
     /// The key under which a memo may share this call's result: runtime, tool id, canonical input and every call option
-    /// but signal, sink and what only the live path uses. Two identities never get one key.
+    /// but signal, sink and what only the live path uses. Two identities never get one key, nor do two callers that act
+    /// as the same one.
     ///
     /// Inputs whose JSON is the same, key order aside, are the same input. A field that serde skips is not in the key
     /// (`docs/limits.md`). A key that is not over 192 bytes, of an input whose maps have texts as keys, is one
@@ -48,10 +49,10 @@ impl Call {
         push_text(self.tool(), &mut key);
         push_input(input, &mut key)?;
         push_options(self.options(), &mut key);
-        let Identity { principal, run_as, transient_id } = self.identity();
-        push_principal(principal, &mut key);
-        push_run_as(run_as.as_ref(), &mut key);
-        push_optional(&mut key, transient_id.as_deref());
+        push_identity(self.identity(), &mut key);
+        if self.acts_as_another() {
+            push_identity(self.caller_identity(), &mut key);
+        }
         Ok(MemoKey(key))
     }
 
@@ -68,6 +69,13 @@ impl Call {
             identity: self.identity().clone(),
         }
     }
+}
+
+fn push_identity(identity: &Identity, key: &mut Vec<u8>) {
+    let Identity { principal, run_as, transient_id } = identity;
+    push_principal(principal, key);
+    push_run_as(run_as.as_ref(), key);
+    push_optional(key, transient_id.as_deref());
 }
 
 /// Stops at a number that JSON cannot write.

@@ -109,10 +109,7 @@ struct Slow<I, O> {
 
 /// Runs the whole call where nothing waits. A call that has to be prepared or traced goes the slow way at once.
 #[inline]
-fn start<I: Data, O: Data>(
-    slow: &mut Slow<I, O>,
-    typed: bool,
-) -> Option<(Result<O, CallError>, CallReport)> {
+fn start<I: Data, O: Data>(slow: &mut Slow<I, O>, typed: bool) -> Option<(Result<O, CallError>, CallReport)> {
     let Slow { live, path, input, place, turn } = slow;
     outside_now(|inside_flow| {
         if let Some(ended) = ended_before(live, inside_flow) {

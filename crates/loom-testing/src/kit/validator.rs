@@ -44,21 +44,21 @@ fn pure<V: SafetyValidator>(report: &mut Report, (one, other): (&V, &V), texts: 
         let first: Vec<_> = all.iter().map(|text| asked(report, one, phase, text)).collect();
         for ((text, first), refused) in all.iter().zip(first).zip(&mut refused) {
             let same = first == asked(report, one, phase, text) && first == asked(report, other, phase, text);
-            report.expect(Check::Repeatable, same, || format!("{phase:?}: two verdicts about one text"));
+            report.must(Check::Repeatable, same, || format!("{phase:?}: two verdicts about one text"));
             let finding = first.and_then(Result::err);
             *refused |= finding.is_some();
             let quotes = finding.is_some_and(|finding| finding.rule.as_str().contains(CANARY));
-            report.expect(Check::NoEcho, !quotes, || format!("{phase:?}: its rule quotes the text"));
+            report.must(Check::NoEcho, !quotes, || format!("{phase:?}: its rule quotes the text"));
         }
         let prose = asked(report, one, phase, PROSE).is_none_or(|told| told.is_ok());
-        report.expect(Check::SuccessKept, prose, || format!("{phase:?}: plain prose is refused"));
+        report.must(Check::SuccessKept, prose, || format!("{phase:?}: plain prose is refused"));
     }
     for (text, refused) in texts.iter().zip(refused) {
-        report.expect(Check::Judged, refused, || format!("{text:?} was refused in no phase"));
+        report.must(Check::Judged, refused, || format!("{text:?} was refused in no phase"));
     }
     let (name, again) = (one.name(), other.name());
     let fit = (1..=128).contains(&name.len()) && !name.contains(char::is_control) && name == again;
-    report.expect(Check::Named, fit, || {
+    report.must(Check::Named, fit, || {
         "its name is empty, over 128 bytes, no plain text, or changes".to_owned()
     });
 }
@@ -71,6 +71,6 @@ fn asked<V: SafetyValidator>(
     text: &str,
 ) -> Option<Result<(), Finding>> {
     let asked = catch_unwind(AssertUnwindSafe(|| validator.check(phase, text))).ok();
-    report.expect(Check::NoPanic, asked.is_some(), || format!("{phase:?}: `check` panicked"));
+    report.must(Check::NoPanic, asked.is_some(), || format!("{phase:?}: `check` panicked"));
     asked
 }

@@ -109,6 +109,12 @@ pub enum StoreError {
         /// What the system said.
         kind: io::ErrorKind,
     },
+    /// The system lacks what the store needs to keep its promises.
+    #[error("not on this platform: {what}; keep the journal on a system that has it")]
+    NotOnThisPlatform {
+        /// What is missing.
+        what: &'static str,
+    },
 }
 
 impl StoreError {

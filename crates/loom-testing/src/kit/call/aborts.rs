@@ -59,17 +59,17 @@ async fn abort_at(stage: &Stage, report: &mut Report, plan: &Plan, await_no: usi
     let result = ended.map(|(result, _)| result);
     if let Some(effect_done) = raised_after.get() {
         let fits = obeyed(result.as_ref(), &reason, effect_done);
-        report.expect(Check::AbortObeyed, fits, || {
+        report.must(Check::AbortObeyed, fits, || {
             let came = Came::of(result.as_ref()).brief();
             format!("the signal was raised at poll {await_no} and the call came to {came}")
         });
     }
-    report.expect(Check::AbortObeyed, settled_tasks().await <= tasks, || {
+    report.must(Check::AbortObeyed, settled_tasks().await <= tasks, || {
         format!("a task is left behind by a call aborted at poll {await_no}")
     });
     let tasks = settled_tasks().await;
     drop_at(&scene, &Ask::plain("dropped"), await_no).await;
-    report.expect(Check::AbortObeyed, settled_tasks().await <= tasks, || {
+    report.must(Check::AbortObeyed, settled_tasks().await <= tasks, || {
         format!("a task is left behind by a call dropped at poll {await_no}")
     });
     Some(())

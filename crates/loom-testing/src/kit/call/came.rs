@@ -58,8 +58,8 @@ impl Came {
 
 /// It ended, nobody panicked, who waits decides in time, and no error quotes input or output.
 pub(crate) fn judge(report: &mut Report, played: &Played<String>, warned: &Warned) {
-    report.expect(Check::Ends, played.result.is_some(), || "a call never ended".to_owned());
-    report.expect(Check::NoPanic, !warned.panicked(), || "it panicked after the call".to_owned());
+    report.must(Check::Ends, played.result.is_some(), || "a call never ended".to_owned());
+    report.must(Check::NoPanic, !warned.panicked(), || "it panicked after the call".to_owned());
     report.checked(Check::NoEcho);
     if let Some(error) = played.error() {
         judge_error(report, error);
@@ -73,11 +73,11 @@ fn is_broken(rule: &str) -> bool {
 
 fn judge_error(report: &mut Report, error: &CallError) {
     let rule = error.rule().unwrap_or_default();
-    report.expect(Check::NoPanic, !rule.ends_with(".panicked"), || format!("the call failed by `{rule}`"));
-    report.expect(Check::Ends, !rule.ends_with(".deadline"), || {
+    report.must(Check::NoPanic, !rule.ends_with(".panicked"), || format!("the call failed by `{rule}`"));
+    report.must(Check::Ends, !rule.ends_with(".deadline"), || {
         format!("its waiting step ran into its deadline: `{rule}`")
     });
-    report.expect(Check::Ends, rule != "undecided", || {
+    report.must(Check::Ends, rule != "undecided", || {
         "it says that it waits and has no waiting twin: every such call is refused".to_owned()
     });
     if let Some(place) = quotes(error, CANARY) {

@@ -34,7 +34,7 @@ pub(crate) async fn leave_no_trace(stage: &Stage, report: &mut Report) {
             for call in [0, DROPPED] {
                 let Some(first) = first(stage, report, &plan, &numbered(call)).await else { return };
                 let came = scene.came(&numbered(call)).await;
-                report.expect(Check::CancelSafe, came.is_like(&first), || {
+                report.must(Check::CancelSafe, came.is_like(&first), || {
                     format!(
                         "after {DROPPED} calls were dropped at their poll {await_no}, a whole call came to {} and not to {}",
                         came.brief(),
@@ -61,7 +61,7 @@ pub(crate) async fn leave_others_alone(stage: &Stage, report: &mut Report) {
         let _ = leader.await;
         while let Some(joined) = others.join_next().await {
             let came = joined.map_or(Came::Never, |ended| Came::of(ended.map(|(result, _)| result).as_ref()));
-            report.expect(Check::CancelSafe, came.is_like(&first), || {
+            report.must(Check::CancelSafe, came.is_like(&first), || {
                 format!("the first of {TOGETHER} equal calls was dropped at its poll {await_no}, another came to {}", came.brief())
             });
         }

@@ -25,7 +25,7 @@ pub(crate) fn are_bounded(stage: &Stage, report: &mut Report, most: u64) {
         return;
     };
     let more = with.saturating_sub(without);
-    report.expect(Check::Allocations, more <= most, || {
+    report.must(Check::Allocations, more <= most, || {
         format!("a call of a ready effect makes {more} allocations more, at most {most} expected")
     });
 }

@@ -24,11 +24,11 @@ pub(crate) async fn successes_are_kept(stage: &Stage, report: &mut Report) {
                 let played = scene.play(report, &ask).await;
                 let came = Came::of(played.result.as_ref());
                 let none_succeeded = matches!(plan, Plan::Flaky) && played.report.attempts < 2;
-                report.expect(Check::SuccessKept, came.gave() || none_succeeded || came.is_judged(), || {
+                report.must(Check::SuccessKept, came.gave() || none_succeeded || came.is_judged(), || {
                     format!("the {call} call of an effect that succeeds ({plan:?}) came to {}", came.brief())
                 });
             }
-            report.expect(Check::SuccessKept, !scene.warned.success_dropped(), || {
+            report.must(Check::SuccessKept, !scene.warned.success_dropped(), || {
                 format!("it made an error of a success ({plan:?})")
             });
         }
@@ -72,7 +72,7 @@ async fn failing(
     }
     let name = failure.as_ref().map_or(ErrorName::EffectPanicked, CallError::name);
     let out = played.error().is_some_and(|error| is_of(error.name(), name));
-    report.expect(Check::NothingSwallowed, out || stale.is_some_and(|kept| kept == came), || {
+    report.must(Check::NothingSwallowed, out || stale.is_some_and(|kept| kept == came), || {
         format!("every attempt failed with {name} and the call came to {}", came.brief())
     });
 }

@@ -32,11 +32,11 @@ pub(crate) async fn agree(stage: &Stage, report: &mut Report) {
         };
         let first = scene.came(&by_handle).await;
         let reached = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        report.expect(Check::FormsAgree, reached_effect(&first, &reached), || {
+        report.must(Check::FormsAgree, reached_effect(&first, &reached), || {
             "the effect got another input than the hooks behind it saw".to_owned()
         });
         let again = scene.came(&by_handle).await;
-        report.expect(Check::Repeatable, first == again, || {
+        report.must(Check::Repeatable, first == again, || {
             format!("one input came to {} and then to {}", first.brief(), again.brief())
         });
         let other = scene.came(&by_id).await;
@@ -44,7 +44,7 @@ pub(crate) async fn agree(stage: &Stage, report: &mut Report) {
             (Came::Gave(one), Came::Gave(other)) => one == other,
             (one, other) => !one.gave() && !other.gave(),
         };
-        report.expect(Check::FormsAgree, agree, || {
+        report.must(Check::FormsAgree, agree, || {
             format!("typed it came to {}, and as JSON to {}", first.brief(), other.brief())
         });
     }

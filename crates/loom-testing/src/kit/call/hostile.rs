@@ -20,7 +20,7 @@ pub(crate) async fn is_taken(stage: &Stage, report: &mut Report) {
         let came = Came::of(scene.play(report, &ask).await.result.as_ref());
         let Some(fresh) = stage.scene(report, Plan::Smooth) else { return };
         let again = fresh.came(&ask).await;
-        report.expect(Check::Repeatable, came == again, || {
+        report.must(Check::Repeatable, came == again, || {
             format!("one fresh subject answered with {}, the next with {}", came.brief(), again.brief())
         });
     }
@@ -43,8 +43,8 @@ async fn outcomes(stage: &Stage, report: &mut Report) {
         signal.abort(reason);
     }))
     .await;
-    report.expect(Check::Ends, ended.is_some(), || "an aborted call never ended".to_owned());
-    report.expect(Check::NoPanic, !scene.warned.panicked(), || "it panicked after an abort".to_owned());
+    report.must(Check::Ends, ended.is_some(), || "an aborted call never ended".to_owned());
+    report.must(Check::NoPanic, !scene.warned.panicked(), || "it panicked after an abort".to_owned());
 }
 
 /// Calls with hostile inputs, as JSON and typed.

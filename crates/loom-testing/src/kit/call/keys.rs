@@ -52,7 +52,7 @@ async fn at_once(stage: &Stage, report: &mut Report, order: &[&(Ask, Came)]) {
 }
 
 fn own_output(report: &mut Report, ask: &Ask, own: &Came, came: &Came) {
-    report.expect(Check::KeyComplete, came == own, || {
+    report.must(Check::KeyComplete, came == own, || {
         format!("a call that differs in {} was given {}", ask.what, came.brief())
     });
 }

@@ -21,11 +21,11 @@ pub(crate) fn named(report: &mut Report, ask: &Name) {
         return;
     };
     let first = names.first().map(String::as_str).unwrap_or_default();
-    report.expect(Check::Named, names.iter().all(|name| name == first), || {
+    report.must(Check::Named, names.iter().all(|name| name == first), || {
         "its name differs from one asking to the next".to_owned()
     });
     let fit = (1..=NAME_BYTES_MAX).contains(&first.len()) && !first.contains(char::is_control);
-    report.expect(Check::Named, fit, || {
+    report.must(Check::Named, fit, || {
         format!(
             "its name has {} bytes: 1 to {NAME_BYTES_MAX} without control characters expected",
             first.len()

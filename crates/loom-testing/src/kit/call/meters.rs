@@ -28,7 +28,7 @@ pub(crate) async fn are_fresh(stage: &Stage, report: &mut Report) {
         });
         let Some(scene) = stage.scene_with(report, second, |builder| builder.around(again)) else { return };
         let second = scene.came(&Ask::plain("metered").streamed()).await;
-        report.expect(Check::FreshGuard, !alone.gave() || second.gave(), || {
+        report.must(Check::FreshGuard, !alone.gave() || second.gave(), || {
             format!("{pieces} times {bytes} bytes pass alone and not as a second attempt: {}", second.brief())
         });
     }

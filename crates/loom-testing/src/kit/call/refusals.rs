@@ -87,14 +87,14 @@ pub(crate) async fn are_final(stage: &Stage, report: &mut Report) {
         let ask = Ask::plain("refused").streamed();
         let played = scene.play(report, &ask).await;
         let runs = asked.load(Ordering::SeqCst);
-        report.expect(Check::RefusalFinal, runs == 1 && scene.shared.started() <= 1, || {
+        report.must(Check::RefusalFinal, runs == 1 && scene.shared.started() <= 1, || {
             format!("refused by {}: {runs} runs were asked for", by.told())
         });
         let (name, rule) = by.expected();
         let came = Came::of(played.result.as_ref());
         let unchanged = came.is_judged()
             || played.error().is_some_and(|error| error.name() == name && error.rule() == rule);
-        report.expect(Check::RefusalFinal, unchanged, || {
+        report.must(Check::RefusalFinal, unchanged, || {
             format!("refused by {}: the call came to {}", by.told(), came.brief())
         });
     }
@@ -110,7 +110,7 @@ async fn are_not_kept(stage: &Stage, report: &mut Report) {
     scene.shared.plan(Plan::Smooth);
     let came = scene.came(&ask).await;
     let Some(fresh) = stage.scene(report, Plan::Smooth) else { return };
-    report.expect(Check::RefusalFinal, came == fresh.came(&ask).await, || {
+    report.must(Check::RefusalFinal, came == fresh.came(&ask).await, || {
         format!("a call after a refused one came to {}", came.brief())
     });
 }

@@ -24,7 +24,7 @@ pub(crate) async fn is_none(stage: &Stage, report: &mut Report) {
         tokio::time::sleep(RECOVERY).await;
         scene.shared.plan(Plan::Smooth);
         let came = scene.came(&ask).await;
-        report.expect(Check::Repeatable, came.is_like(&first), || told(&plan, &came, &first));
+        report.must(Check::Repeatable, came.is_like(&first), || told(&plan, &came, &first));
     }
 }
 

@@ -30,15 +30,15 @@ pub(crate) async fn are_kept(stage: &Stage, report: &mut Report, identities: &[I
         let played = scene.play(report, &ask).await;
         let first = Came::of(played.result.as_ref());
         if let Some(error) = played.error() {
-            report.expect(Check::RefusalFinal, error.name().is_refusal(), || {
+            report.must(Check::RefusalFinal, error.name().is_refusal(), || {
                 format!("it refuses under {}, which is no refusal's name", error.name())
             });
-            report.expect(Check::RefusalFinal, error.rule() != Some(""), || {
+            report.must(Check::RefusalFinal, error.rule() != Some(""), || {
                 "a denial has no rule to explain it".to_owned()
             });
         }
         let again = scene.came(&ask).await;
-        report.expect(Check::Repeatable, first == again, || {
+        report.must(Check::Repeatable, first == again, || {
             format!("one call came to {} and then to {}", first.brief(), again.brief())
         });
     }
@@ -91,7 +91,7 @@ pub(crate) async fn deny(stage: &Stage, report: &mut Report, said: &(Identity, S
 async fn denied(scene: &Scene, report: &mut Report, ask: &Ask, what: &str) {
     let came = scene.came(ask).await;
     let denied = matches!(&came, Came::Failed { name, .. } if name.is_refusal());
-    report.expect(Check::FailClosed, denied && scene.shared.started() == 0, || {
+    report.must(Check::FailClosed, denied && scene.shared.started() == 0, || {
         format!("{what} came to {} where a fitting input is denied", came.brief())
     });
 }
@@ -141,7 +141,7 @@ pub(crate) async fn hold_for_stand_ins(
         if !lets_act {
             let refused =
                 matches!(&came, Came::Failed { name, .. } if *name == ErrorName::CapabilityInvokeDenied);
-            report.expect(Check::FailClosed, refused, || {
+            report.must(Check::FailClosed, refused, || {
                 format!("nobody may act as another, and who did came to {}", came.brief())
             });
             continue;
@@ -151,7 +151,7 @@ pub(crate) async fn hold_for_stand_ins(
             (None, principal) => principal.map(Identity::new).unwrap_or_default(),
         };
         let itself = scene.came(&Ask { identity: Some(whole), ..Ask::plain("acts") }).await;
-        report.expect(Check::FailClosed, itself.gave() || !came.gave(), || {
+        report.must(Check::FailClosed, itself.gave() || !came.gave(), || {
             format!("who acts as another gets {}, and that other {}", came.brief(), itself.brief())
         });
     }

@@ -108,11 +108,11 @@ pub(super) fn judge<E: Effect>(
     input: &E::Input,
     result: Option<&Result<E::Output, CallError>>,
 ) {
-    report.expect(Check::Ends, result.is_some(), || "a call never ended".to_owned());
+    report.must(Check::Ends, result.is_some(), || "a call never ended".to_owned());
     report.checked(Check::NoPanic);
     report.checked(Check::NoEcho);
     let Some(Err(error)) = result else { return };
-    report.expect(Check::NoPanic, error.name() != ErrorName::EffectPanicked, || {
+    report.must(Check::NoPanic, error.name() != ErrorName::EffectPanicked, || {
         "it panicked in a call".to_owned()
     });
     if let Some(place) = texts(input).iter().find_map(|text| quotes(error, text)) {

@@ -40,7 +40,7 @@ pub(super) async fn fold<E: Effect>(lab: &Lab<E>, report: &mut Report, input: &E
     if repeatable {
         let again = bench.play(input, true).await;
         for other in [&streamed, &again] {
-            report.expect(Check::Repeatable, alike::<E>(&plain, other), || {
+            report.must(Check::Repeatable, alike::<E>(&plain, other), || {
                 let (plain, other) = (brief(plain.result.as_ref()), brief(other.result.as_ref()));
                 format!("without a sink it came to {plain}, with one to {other}, and not to the same")
             });
@@ -51,17 +51,17 @@ pub(super) async fn fold<E: Effect>(lab: &Lab<E>, report: &mut Report, input: &E
 fn judge_view<E: Effect>(report: &mut Report, plain: &Played<E::Output>, streamed: &Played<E::Output>) {
     report.checked(Check::LiveText);
     let differs = streamed.error().is_some_and(|error| error.name() == ErrorName::OutputInvalid);
-    report.expect(Check::LiveText, !differs || plain.output().is_none(), || {
+    report.must(Check::LiveText, !differs || plain.output().is_none(), || {
         "it succeeds without a sink, and with one its live text is not its output's".to_owned()
     });
     let (Some(output), true) = (streamed.output(), streamed.report.streamed) else { return };
-    report.expect(Check::LiveText, streamed.seen.done == 1, || {
+    report.must(Check::LiveText, streamed.seen.done == 1, || {
         format!("`done` came {} times", streamed.seen.done)
     });
     let mut stated = String::new();
     if E::live_text(output, &mut |piece| stated.push_str(piece)) {
         let fits = streamed.report.checked && streamed.seen.text == stated;
-        report.expect(Check::LiveText, fits, || "the live view is not what the output states".to_owned());
+        report.must(Check::LiveText, fits, || "the live view is not what the output states".to_owned());
     }
 }
 

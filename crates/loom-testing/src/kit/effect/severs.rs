@@ -30,10 +30,10 @@ pub(super) async fn stand<E: Effect>(lab: &Lab<E>, report: &mut Report, input: &
         }
         judge::<E>(report, input, played.result.as_ref());
         let severed = played.error().is_some_and(|error| error.rule() == Some(RULE));
-        report.expect(Check::NothingSwallowed, severed, || {
+        report.must(Check::NothingSwallowed, severed, || {
             format!("severed at delta {at} the call came to {}", brief(played.result.as_ref()))
         });
-        report.expect(Check::AbortObeyed, settled_tasks().await <= tasks, || {
+        report.must(Check::AbortObeyed, settled_tasks().await <= tasks, || {
             format!("a task is left behind by a call that was severed at delta {at}")
         });
     }

@@ -35,13 +35,13 @@ pub(super) async fn leave_no_trace<E: Effect>(
         for _ in 0..DROPPED {
             let _ = ends(at_most(await_no, bench.start(input, Some(&view), None))).await;
         }
-        report.expect(Check::AbortObeyed, settled_tasks().await <= tasks, || {
+        report.must(Check::AbortObeyed, settled_tasks().await <= tasks, || {
             format!("a task is left behind by a call dropped at its poll {await_no}")
         });
         silent(report, &view, "dropped").await;
         let played = bench.play(input, false).await;
         let fits = if repeatable { alike::<E>(&first, &played) } else { same_end::<E>(&first, &played) };
-        report.expect(Check::CancelSafe, fits, || {
+        report.must(Check::CancelSafe, fits, || {
             let came = brief(played.result.as_ref());
             format!(
                 "after {DROPPED} calls were dropped at their poll {await_no}, a whole call came to {came}"
@@ -82,10 +82,10 @@ async fn abort_at<E: Effect>(
     }
     judge::<E>(report, input, result.as_ref());
     let given = result.as_ref().and_then(|result| result.as_ref().err()?.abort_reason());
-    report.expect(Check::AbortObeyed, given.is_some_and(|given| Arc::ptr_eq(&given, &reason)), || {
+    report.must(Check::AbortObeyed, given.is_some_and(|given| Arc::ptr_eq(&given, &reason)), || {
         format!("the signal was raised at poll {await_no} and the call came to {}", brief(result.as_ref()))
     });
-    report.expect(Check::AbortObeyed, settled_tasks().await <= tasks, || {
+    report.must(Check::AbortObeyed, settled_tasks().await <= tasks, || {
         format!("a task is left behind by a call aborted at its poll {await_no}")
     });
     silent(report, &view, "aborted").await;
@@ -96,7 +96,7 @@ async fn abort_at<E: Effect>(
 async fn silent(report: &mut Report, view: &View, how: &str) {
     let seen = view.seen();
     tokio::time::sleep(RECOVERY).await;
-    report.expect(Check::AbortObeyed, view.seen() == seen, || {
+    report.must(Check::AbortObeyed, view.seen() == seen, || {
         format!("something was delivered after the call was {how}")
     });
 }

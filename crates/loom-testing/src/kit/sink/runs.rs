@@ -34,7 +34,7 @@ pub(super) fn asks_alike<S: DeltaSink>(report: &mut Report, make: &dyn Fn() -> S
         report.fault(Check::NoPanic, "it panicked when it was asked what it wants");
         return false;
     };
-    report.expect(Check::Repeatable, first == again && first == other, || {
+    report.must(Check::Repeatable, first == again && first == other, || {
         "it asks for other kinds from one asking to the next".to_owned()
     });
     true
@@ -62,7 +62,7 @@ pub(super) async fn serves_many<S: DeltaSink>(
     for configured in [false, true] {
         let calls = (0..CALLS).map(|number| Writes::Turns { number });
         let (tee, warned) = run(report, make, configured, calls).await;
-        report.expect(Check::NoPanic, !warned.panicked(), || "it panicked at a delivery".to_owned());
+        report.must(Check::NoPanic, !warned.panicked(), || "it panicked at a delivery".to_owned());
         if let (Some(shows), false) = (shows, warned.panicked()) {
             judge_shown(report, &tee, shows, configured);
         }
@@ -77,11 +77,11 @@ fn judge_shown<S>(report: &mut Report, tee: &Tee<S>, shows: &Shows<S>, configure
     for (number, seen) in &notes.seen {
         let Some(text) = shows(&tee.subject, *number) else { continue };
         shown += 1;
-        report.expect(Check::LiveText, text == seen.text, || {
+        report.must(Check::LiveText, text == seen.text, || {
             format!("{how}, after {} resets it shows another text than the call's", seen.resets)
         });
     }
-    report.expect(Check::LiveText, shown > 0 || configured, || format!("{how}, it shows no call"));
+    report.must(Check::LiveText, shown > 0 || configured, || format!("{how}, it shows no call"));
 }
 
 /// What a delta of text allocates.
@@ -95,7 +95,7 @@ pub(super) async fn costs<S: DeltaSink>(report: &mut Report, make: &dyn Fn() -> 
     let _ = call.on_delta_sink(tee.counting_after(DELTAS)).await;
     let (total, deltas) = tee.notes().counted;
     let mean = total / deltas.max(1);
-    report.expect(Check::Allocations, mean <= most, || {
+    report.must(Check::Allocations, mean <= most, || {
         format!("a delta of text makes {mean} allocations, at most {most} expected")
     });
 }
@@ -129,5 +129,5 @@ async fn follow<S: DeltaSink>(
         call.into_future()
     });
     let ended = ends(join_all(running)).await;
-    report.expect(Check::Ends, ended.is_some(), || "a call that it follows never ended".to_owned());
+    report.must(Check::Ends, ended.is_some(), || "a call that it follows never ended".to_owned());
 }

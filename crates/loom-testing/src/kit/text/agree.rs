@@ -25,7 +25,7 @@ pub(crate) async fn forms_agree<O: FromScript>(stage: &Stage, report: &mut Repor
         let Some(told) = bare::<O>(stage, report, text).await else { continue };
         if let Some(again) = bare::<O>(stage, report, text).await {
             let same = told.ruling == again.ruling && text_of(&told) == text_of(&again);
-            report.expect(Check::Repeatable, same, || {
+            report.must(Check::Repeatable, same, || {
                 format!("the output {}, twice: {:?} and {:?}", short(text), told.ruling, again.ruling)
             });
         }
@@ -41,14 +41,14 @@ pub(crate) async fn forms_agree<O: FromScript>(stage: &Stage, report: &mut Repor
 /// by one-verdict.
 async fn same_verdict<O: FromScript>(stage: &Stage, report: &mut Report, text: &str, told: &Play<O>) {
     let Some(live) = stage.speak(report, Cast::Form, &[text]).await else { return };
-    report.expect(Check::FormsAgree, told.ruling.is_refused() == live.ruling.is_refused(), || {
+    report.must(Check::FormsAgree, told.ruling.is_refused() == live.ruling.is_refused(), || {
         format!("{} as an output: {:?}, as live text: {:?}", short(text), told.ruling, live.ruling)
     });
     if told.ruling != Ruling::Fine || live.ruling != Ruling::Fine {
         return;
     }
     let output = text_of(told);
-    report.expect(Check::FormsAgree, output.as_ref().is_none_or(|output| *output == live.seen.text), || {
+    report.must(Check::FormsAgree, output.as_ref().is_none_or(|output| *output == live.seen.text), || {
         let output = output.as_deref().unwrap_or_default();
         format!("{} as an output: {}, as live text: {}", short(text), short(output), short(&live.seen.text))
     });
@@ -73,12 +73,12 @@ async fn live_text<O: FromScript>(stage: &Stage, report: &mut Report, text: &str
             Ruling::Failed(ErrorName::OutputInvalid) => (false, "the call failed: its live text differs"),
             Ruling::Failed(_) => (false, "the call failed"),
         };
-        report.expect(Check::LiveText, holds, || {
+        report.must(Check::LiveText, holds, || {
             format!("{}: {wrong} (the sink saw {})", short(text), short(&seen.delivered))
         });
         // A stream may be severed where the output alone is fine; it never saves what the output alone is refused for.
         let weaker = told.ruling.is_refused() && live.ruling == Ruling::Fine;
-        report.expect(Check::FormsAgree, !weaker, || {
+        report.must(Check::FormsAgree, !weaker, || {
             format!("{} is refused as an output and fine when it is streamed too", short(text))
         });
     }

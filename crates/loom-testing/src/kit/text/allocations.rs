@@ -25,7 +25,7 @@ pub(crate) fn per_delta(stage: &Stage, report: &mut Report, allowed: u64) {
         return;
     };
     let more = with.saturating_sub(without);
-    report.expect(Check::Allocations, more <= allowed * DELTAS + DOUBLINGS, || {
+    report.must(Check::Allocations, more <= allowed * DELTAS + DOUBLINGS, || {
         format!("{more} allocations in {DELTAS} deltas, where {allowed} for each are allowed")
     });
 }

@@ -42,7 +42,7 @@ fn told<O>(report: &mut Report, text: &str, play: Option<&Play<O>>) {
     let quotes = |said: &String| {
         said.contains(CANARY) || (matched.chars().count() >= MATCH_CHARS_MIN && said.contains(&matched))
     };
-    report.expect(Check::NoEcho, !said.iter().any(quotes), || {
+    report.must(Check::NoEcho, !said.iter().any(quotes), || {
         format!("the failure about {} quotes what it is about", short(text))
     });
 }

@@ -75,7 +75,7 @@ async fn heads_and_tails(
 
 fn compare(report: &mut Report, alone: &Play<Answer>, told: &Play<Answer>, place: impl FnOnce() -> String) {
     let same = alone.ruling == told.ruling && alone.seen.text == told.seen.text;
-    report.expect(Check::FreshGuard, same, || {
+    report.must(Check::FreshGuard, same, || {
         format!(
             "{}: {:?} and {} delivered, where a guard that has seen nothing says {:?} and delivers {}",
             place(),

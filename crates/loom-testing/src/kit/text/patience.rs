@@ -50,7 +50,7 @@ pub(crate) async fn cancel_safe(stage: &Stage, report: &mut Report, texts: &[Str
             let same = first.ruling == next.ruling
                 && first.seen.text == next.seen.text
                 && text_of(&first) == text_of(&next);
-            report.expect(Check::CancelSafe, same, || {
+            report.must(Check::CancelSafe, same, || {
                 format!(
                     "{}: {:?}, and after a call that was dropped at await {polls}: {:?}",
                     short(text),

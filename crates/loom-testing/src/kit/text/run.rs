@@ -79,7 +79,7 @@ impl TextKit {
         texts.retain(|text| text.len() <= SHAPED_BYTES_MAX);
         let answer = agree::forms_agree::<Answer>(stage, report, &texts).await;
         let json = agree::forms_agree::<Value>(stage, report, &texts).await;
-        report.expect(Check::FormsAgree, text || answer || json, || {
+        report.must(Check::FormsAgree, text || answer || json, || {
             "it refuses plain prose as a text, as a struct and as JSON: nothing can be compared".to_owned()
         });
     }
@@ -94,7 +94,7 @@ async fn judged(stage: &Stage, report: &mut Report, texts: &[String]) {
         let script = Scripted::<String>::new([Act::answer(text)]);
         let output = stage.play(report, Cast::Whole, script, None).await;
         let touched = touched || output.is_none_or(|told| told.output.as_ref() != Some(text));
-        report.expect(Check::Judged, touched, || format!("{} was left alone", short(text)));
+        report.must(Check::Judged, touched, || format!("{} was left alone", short(text)));
     }
 }
 
@@ -104,7 +104,7 @@ async fn prose_passes(stage: &Stage, report: &mut Report) {
         let Some(play) = stage.speak(report, Cast::Form, &split).await else { return };
         let seen = &play.seen;
         let holds = play.ruling == Ruling::Fine && seen.text == PROSE && seen.done == 1;
-        report.expect(Check::LiveText, holds, || {
+        report.must(Check::LiveText, holds, || {
             format!(
                 "{}: {:?}, {} delivered, end told {} times",
                 short(PROSE),
@@ -120,9 +120,9 @@ fn named(report: &mut Report, stage: &Stage, other: &Stage) {
     const NAME_BYTES_MAX: usize = 128;
     let name = stage.name().to_owned();
     let fit = (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.contains(char::is_control);
-    report.expect(Check::Named, fit, || {
+    report.must(Check::Named, fit, || {
         format!("its name has {} bytes: expected 1 to {NAME_BYTES_MAX}, no control characters", name.len())
     });
     let stays = name == stage.name() && name == other.name();
-    report.expect(Check::Named, stays, || "its name changes".to_owned());
+    report.must(Check::Named, stays, || "its name changes".to_owned());
 }

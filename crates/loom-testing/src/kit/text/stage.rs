@@ -144,15 +144,15 @@ impl Stage {
         };
         let warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
         let play = settled(played, warnings);
-        report.expect(Check::Ends, play.is_some(), || "a call of it never ended".to_owned());
+        report.must(Check::Ends, play.is_some(), || "a call of it never ended".to_owned());
         let play = play?;
         let rule = match &play.ruling {
             Ruling::Refused { rule, .. } => rule.as_str(),
             _ => "",
         };
         let (panicked, late) = (rule.ends_with(".panicked"), rule.ends_with(".deadline"));
-        report.expect(Check::NoPanic, !panicked, || format!("refused by `{rule}`"));
-        report.expect(Check::Ends, !late, || format!("refused by `{rule}`: its own wait ran out"));
+        report.must(Check::NoPanic, !panicked, || format!("refused by `{rule}`"));
+        report.must(Check::Ends, !late, || format!("refused by `{rule}`: its own wait ran out"));
         (!panicked && !late).then_some(play)
     }
 

@@ -19,7 +19,7 @@ pub(crate) async fn sever_behind(stage: &Stage, report: &mut Report) {
     for split in splits(&text, SEED) {
         let Some(play) = stage.speak(report, Cast::FormThenMarker, &split).await else { return };
         let severed = matches!(&play.ruling, Ruling::Refused { rule, .. } if rule == MARKER_RULE);
-        report.expect(Check::NothingSwallowed, severed, || {
+        report.must(Check::NothingSwallowed, severed, || {
             let pieces = split.len();
             format!("in {pieces} pieces, the text that a guard behind it severs gave {:?}", play.ruling)
         });
@@ -40,7 +40,7 @@ pub(crate) async fn own_sever(stage: &Stage, report: &mut Report, texts: &[Strin
         let Some(ignored) = stage.play(report, Cast::Form, unstated(acts), Some(stage.lane)).await else {
             continue;
         };
-        report.expect(Check::NothingSwallowed, ignored.ruling.agrees(&told.ruling), || {
+        report.must(Check::NothingSwallowed, ignored.ruling.agrees(&told.ruling), || {
             format!("{} with its error ignored: {:?}, not {:?}", short(text), ignored.ruling, told.ruling)
         });
     }

@@ -66,7 +66,7 @@ pub(crate) async fn instances_alike(
         let first = one.speak(report, cast, &pieces).await;
         let (Some(first), Some(second)) = (first, other.speak(report, cast, &pieces).await) else { continue };
         let same = first.ruling == second.ruling && first.seen.text == second.seen.text;
-        report.expect(Check::Repeatable, same && first.output == second.output, || {
+        report.must(Check::Repeatable, same && first.output == second.output, || {
             format!("two instances about {}: {:?} and {:?}", short(text), first.ruling, second.ruling)
         });
     }
