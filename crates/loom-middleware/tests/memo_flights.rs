@@ -4,6 +4,8 @@
 
 #[path = "live/held.rs"]
 mod held;
+#[path = "live/flights_model.rs"]
+mod model;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
