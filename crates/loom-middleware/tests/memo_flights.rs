@@ -1,6 +1,11 @@
 //! Calls of a memo that overlap: one runs, the others wait for what it brings.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside a test function")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code outside a test function"
+)]
 
 #[path = "live/held.rs"]
 mod held;
