@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt;
+use loom_effect_runtime::engine::EngineCall;
 use loom_effect_runtime::{
-    CallError, CallReport, Delegation, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext,
-    EffectRuntime, ErrorName, Identity, Lane, Outlet, Principal, Refusal, RunAs, Signal, Step, Verdict,
-    Violation, before, inspect,
+    CallError, CallKey, CallReport, Delegation, DeltaForm, DeltaGuard, DeltaKinds, DurableStep, Effect,
+    EffectContext, EffectRuntime, ErrorName, Identity, Lane, Outlet, Principal, Refusal, ResourceTotals,
+    RunAs, Signal, Step, Verdict, Violation, before, inspect,
 };
 use loom_middleware::{Memo, Retry, Ttl};
 use loom_testing::VirtualClock;
@@ -91,6 +92,21 @@ fn only_the_tools_that_it_is_told_of_are_memoised() {
     let call = || now(lab.runtime.invoke_transient("others", json!("a")));
     assert_eq!((call().unwrap(), call().unwrap()), ("a#1".into(), "a#2".into()));
     assert_eq!(lab.memo.counts(), Default::default());
+}
+
+/// T7, T14: a recorded step is the journal's to serve: it runs each time, and what it brings is kept for nobody.
+#[test]
+fn a_recorded_step_is_not_memoised() {
+    let lab = Lab::new(DAY, []);
+    let caller = lab.runtime.caller(Identity::execution(Principal::new("ada"), RunAs::new("flow", "e1")));
+    let tool = lab.runtime.tool::<String, String>("says").unwrap();
+    let call = || caller.invoke_transient(tool, "a".to_owned());
+    let step = || now(call().durable(DurableStep::new("says", "e1:says"))).unwrap();
+    assert_eq!((step(), step()), ("a#1".to_owned(), "a#2".to_owned()));
+    let decides =
+        |ordinal| now(call().in_scope(CallKey::decide("d", ordinal), ResourceTotals::default())).unwrap();
+    assert_eq!((decides(1), decides(2)), ("a#3".to_owned(), "a#3".to_owned()));
+    assert_eq!(step(), "a#4");
 }
 
 /// T14: input and tool are parts of the key, and so is the runtime that a memo is shared by.
