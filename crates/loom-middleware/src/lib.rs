@@ -103,7 +103,8 @@
 //! Each middleware is a folder with the same rooms: `mod.rs` (what it is, its builder, its control flow), `policy.rs`
 //! (what it decides: pure figures and bounds), `state.rs` (what it keeps between calls, where it keeps anything) and
 //! `tests.rs` (its leaves, tested). Whatever needs a room of its own stands beside them under its noun: the kill
-//! switch's and the deadline's `running.rs`, the retry's `errors.rs` and `jitter.rs`, the fallback's `report.rs`.
+//! switch's and the deadline's `running.rs`, the retry's `errors.rs` and `jitter.rs`, the fallback's `report.rs`, the memo's
+//! `flight.rs`, `store.rs` and `hash.rs`.
 
 mod admission;
 mod deadline;

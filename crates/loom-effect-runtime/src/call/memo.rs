@@ -6,7 +6,7 @@ use loom_classify::walk::{Scalar, Visit, WalkError};
 
 use crate::call::{Call, CallOptions};
 use crate::data::{Input, ViewError, from_json, push_text};
-use crate::identity::{Identity, Principal};
+use crate::identity::{Identity, Principal, RunAs};
 
 /// What a key has room for before it grows: that of a small input is one allocation.
 const KEY_BYTES: usize = 192;
@@ -48,10 +48,7 @@ impl Call {
         key.extend_from_slice(&self.caller.runtime().number.to_le_bytes());
         push_text(self.tool(), &mut key);
         push_input(input, &mut key)?;
-        match self.options() {
-            None => push_options(&CallOptions::default(), &mut key),
-            Some(options) => push_options(options, &mut key),
-        }
+        push_options(self.options(), &mut key);
         push_identity(self.identity(), &mut key);
         if self.acts_as_another() {
             push_identity(self.caller_identity(), &mut key);
@@ -77,8 +74,7 @@ impl Call {
 fn push_identity(identity: &Identity, key: &mut Vec<u8>) {
     let Identity { principal, run_as, transient_id } = identity;
     push_principal(principal, key);
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+    push_run_as(run_as.as_ref(), key);
     push_optional(key, transient_id.as_deref());
 }
 
@@ -110,7 +106,9 @@ fn push_input(input: &Input, key: &mut Vec<u8>) -> Result<(), ViewError> {
 }
 
 /// Destructured without `..`: an option that is added and not decided on here does not compile.
-fn push_options(options: &CallOptions, key: &mut Vec<u8>) {
+fn push_options(options: Option<&CallOptions>, key: &mut Vec<u8>) {
+    // As options of which none is set.
+    let Some(options) = options else { return key.extend_from_slice(b"---") };
     let CallOptions {
         sink: _,
         signals: _,
@@ -130,8 +128,17 @@ fn push_options(options: &CallOptions, key: &mut Vec<u8>) {
         None => key.push(b'-'),
         Some(principal) => push_principal(principal, key),
     }
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.workflow_id));
-    push_optional(key, run_as.as_ref().map(|run_as| &*run_as.execution_id));
+    push_run_as(run_as.as_ref(), key);
+}
+
+fn push_run_as(run_as: Option<&RunAs>, key: &mut Vec<u8>) {
+    match run_as {
+        None => key.push(b'-'),
+        Some(RunAs { workflow_id, execution_id }) => {
+            push_text(workflow_id, key);
+            push_text(execution_id, key);
+        }
+    }
 }
 
 fn push_principal(principal: &Principal, key: &mut Vec<u8>) {

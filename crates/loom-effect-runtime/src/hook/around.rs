@@ -12,6 +12,7 @@ use crate::call::{Call, MemoIdentity};
 use crate::caught::Contained;
 use crate::data::Input;
 use crate::error::CallError;
+use crate::names::ErrorName;
 
 /// Runs around the attempts of a call. It is handed proofs, not outputs: it may run again, serve what it kept, or
 /// give an error, but it can neither read nor forge a result.
@@ -91,7 +92,7 @@ impl<'a> Next<'a> {
                 let next = Next { rooms, at: self.at + 1, brand: PhantomData };
                 Rest::Around(around.around(rooms.call(), next))
             }
-            None => Rest::Attempt(rooms.attempt()),
+            None => Rest::Attempt(AttemptRun::Fresh(rooms)),
         };
         Running { rest, latch: (self.at > 0).then_some(rooms) }
     }
@@ -135,7 +136,37 @@ pub struct Running<'n, 'a> {
 
 enum Rest<'n, 'a> {
     Around(BoxFuture<'n, Result<Opaque<'a>, CallError>>),
-    Attempt(BoxFuture<'a, Result<u32, CallError>>),
+    Attempt(AttemptRun<'a>),
+}
+
+/// One attempt. What is ready at its first poll needs no future of its own.
+enum AttemptRun<'a> {
+    Fresh(&'a dyn Rooms),
+    Waits(BoxFuture<'a, Result<u32, CallError>>),
+    Over,
+}
+
+impl AttemptRun<'_> {
+    #[inline]
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<u32, CallError>> {
+        if let Self::Fresh(rooms) = *self {
+            *self = Self::Over;
+            match rooms.attempt() {
+                Ok(Begun::Waits(attempt)) => *self = Self::Waits(attempt),
+                Ok(Begun::Ready(room)) => return Poll::Ready(Ok(room)),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        match self {
+            Self::Waits(attempt) => attempt.as_mut().poll(cx),
+            Self::Fresh(_) | Self::Over => Poll::Ready(Err(over())),
+        }
+    }
+}
+
+#[cold]
+fn over() -> CallError {
+    CallError::named(ErrorName::OutputInvalid, "an attempt was polled after its end")
 }
 
 impl Running<'_, '_> {
@@ -154,7 +185,7 @@ impl<'a> Future for Running<'_, 'a> {
         let given = match &mut self.rest {
             Rest::Around(around) => ready!(around.as_mut().poll(cx)),
             Rest::Attempt(attempt) => {
-                ready!(attempt.as_mut().poll(cx)).map(|room| Opaque { room, brand: PhantomData })
+                ready!(attempt.poll(cx)).map(|room| Opaque { room, brand: PhantomData })
             }
         };
         if let (Err(error), Some(rooms)) = (&given, self.latch)
@@ -188,6 +219,13 @@ impl std::fmt::Debug for Kept {
     }
 }
 
+/// An attempt after its first step.
+pub(crate) enum Begun<'a> {
+    /// It ended well, in the room of that number.
+    Ready(u32),
+    Waits(BoxFuture<'a, Result<u32, CallError>>),
+}
+
 /// The rooms of one call, as `Next` drives them.
 pub(crate) trait Rooms: Send + Sync {
     fn call(&self) -> &Call;
@@ -195,7 +233,7 @@ pub(crate) trait Rooms: Send + Sync {
     fn arounds(&self) -> &[Box<dyn Around>];
     fn may_run(&self) -> Result<(), CallError>;
     fn latch(&self, refusal: &CallError);
-    fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>>;
+    fn attempt(&self) -> Result<Begun<'_>, CallError>;
     fn keep(&self, room: u32) -> Option<Kept>;
     fn serve(&self, kept: &Kept) -> Result<u32, CallError>;
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 
 pub use around::{Around, Kept, Next, Opaque, Running};
-pub(crate) use around::{KeptInner, Rooms};
+pub(crate) use around::{Begun, KeptInner, Rooms};
 pub(crate) use authorizer::AllowAll;
 pub use authorizer::Authorizer;
 pub use closures::{AfterFn, AroundFn, AuthorizeFn, BeforeFn, BeforeWaitFn, InspectFn, RewriteFn};

@@ -1,32 +1,37 @@
 //! The rooms of a call that has arounds: attempts and kept outputs, one after the other.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
 use std::task::Poll;
 
-use futures::future::BoxFuture;
-
 use super::Live;
-use super::attempt::Attempt;
+use super::attempt::{self, Attempt};
 use super::authorized::Authorized;
 use super::wait::Aborted;
 use crate::call::Call;
 use crate::caught::{Contained, caught};
 use crate::data::{Input, Output};
 use crate::error::{CallError, Refusal};
-use crate::hook::{Around, Kept, KeptInner, Next, Rooms};
+use crate::hook::{Around, Begun, Kept, KeptInner, Next, Rooms};
 use crate::names::ErrorName;
 use crate::warning::Warning;
 
 /// Runs the arounds, outermost first, and accepts only the proof of the last room. An abort ends them wherever they
 /// wait; a sever or refusal stands whatever they make of it.
 pub(super) async fn around(live: &Live, input: &Authorized<'_>, place: &mut Output) -> Result<(), CallError> {
-    let set = RoomSet { live, input, place: Mutex::new(Some(place)), state: Mutex::default() };
+    let set = RoomSet {
+        live,
+        input,
+        place: Mutex::new(Some(place)),
+        good: AtomicU32::new(NONE),
+        latched: OnceLock::new(),
+    };
     let given = outermost(&set).await;
     if let Some(latched) = set.latched() {
         return Err(latched);
     }
-    let last = set.state().good;
+    let last = set.good();
     match given {
         Ok(room) if last == Some(room) => Ok(()),
         Ok(_) => {
@@ -63,46 +68,86 @@ struct RoomSet<'s, 'i> {
     input: &'s Authorized<'i>,
     /// Taken by the room that runs, and put back however it ends.
     place: Mutex<Option<&'s mut Output>>,
-    state: Mutex<State>,
+    /// The last room, if it ended well and none was opened since; [`NONE`] otherwise. Rooms of one call follow one
+    /// another, so that nothing is decided on two of them at once.
+    good: AtomicU32,
+    /// A sever or refusal: nothing runs after it, so there is never a second one.
+    latched: OnceLock<CallError>,
 }
 
-#[derive(Default)]
-struct State {
-    /// The last room, if it ended well and none was opened since.
-    good: Option<u32>,
-    /// A sever or refusal: nothing runs after it.
-    latched: Option<CallError>,
-}
+/// No room: they count from 1.
+const NONE: u32 = 0;
 
-impl RoomSet<'_, '_> {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl<'s> RoomSet<'s, '_> {
+    fn good(&self) -> Option<u32> {
+        Some(self.good.load(Ordering::Acquire)).filter(|room| *room != NONE)
+    }
+
+    fn set_good(&self, room: u32) {
+        self.good.store(room, Ordering::Release);
     }
 
     /// The sever or refusal that ended the call; the channel may know of one that no attempt lived to tell.
     fn latched(&self) -> Option<CallError> {
-        self.state().latched.clone().or_else(|| self.live.severed().map(CallError::from))
+        self.latched.get().cloned().or_else(|| self.live.severed().map(CallError::from))
     }
 
-    async fn run(&self) -> Result<u32, CallError> {
-        self.may_run()?;
-        let mut lent = Lent::take(self)?;
-        self.state().good = None;
-        let result = {
-            let _room = Leaves(self.live);
-            let mut attempt = Attempt::new();
-            match attempt.step(self.live, self.input, lent.place()?) {
-                Ok(turn) => attempt.run(turn, self.live, self.input, lent.place()?).await,
-                Err(error) => Err(error),
-            }
-        };
-        let mut state = self.state();
-        match &result {
-            Ok(room) => state.good = Some(*room),
-            Err(error) if error.is_refusal() => state.latched = Some(error.clone()),
-            Err(_) => {}
+    /// The place, for as long as nothing waits. Rooms do not overlap: who finds it taken is refused, and never waits.
+    fn place(&self) -> Result<MutexGuard<'_, Option<&'s mut Output>>, CallError> {
+        match self.place.try_lock() {
+            Ok(place) => Ok(place),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(overlap()),
         }
-        result
+    }
+
+    /// What is ready at once needs the place for no longer than its step, and no future of its own.
+    fn begin(&self) -> Result<Begun<'_>, CallError> {
+        self.may_run()?;
+        self.set_good(NONE);
+        let room = Leaves(self.live);
+        let mut attempt = Attempt::new();
+        let stepped = {
+            let mut place = self.place()?;
+            attempt.step(self.live, self.input, place.as_deref_mut().ok_or_else(overlap)?)
+        };
+        match stepped {
+            Ok(attempt::Turn::Done(number)) => {
+                drop(room);
+                self.set_good(number);
+                Ok(Begun::Ready(number))
+            }
+            Ok(turn) => Ok(Begun::Waits(Box::pin(self.wait(attempt, turn, Lent::take(self)?, room)))),
+            Err(error) => {
+                drop(room);
+                Err(self.failed(error))
+            }
+        }
+    }
+
+    async fn wait(
+        &self,
+        mut attempt: Attempt,
+        turn: attempt::Turn,
+        mut lent: Lent<'_, '_, '_>,
+        room: Leaves<'_>,
+    ) -> Result<u32, CallError> {
+        let result = attempt.run(turn, self.live, self.input, lent.place()?).await;
+        drop((room, lent));
+        match result {
+            Ok(number) => {
+                self.set_good(number);
+                Ok(number)
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn failed(&self, error: CallError) -> CallError {
+        if error.is_refusal() {
+            self.latch(&error);
+        }
+        error
     }
 }
 
@@ -133,18 +178,18 @@ impl Rooms for RoomSet<'_, '_> {
     }
 
     fn latch(&self, refusal: &CallError) {
-        self.state().latched.get_or_insert_with(|| refusal.clone());
+        self.latched.get_or_init(|| refusal.clone());
     }
 
-    fn attempt(&self) -> BoxFuture<'_, Result<u32, CallError>> {
-        Box::pin(self.run())
+    fn attempt(&self) -> Result<Begun<'_>, CallError> {
+        self.begin()
     }
 
     fn keep(&self, room: u32) -> Option<Kept> {
-        if self.state().good != Some(room) {
+        if self.good() != Some(room) {
             return None;
         }
-        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = self.place().ok()?;
         let output = caught(|| place.as_deref()?.keep()).ok()??;
         let output = Contained::new(output);
         Some(Kept(Arc::new(KeptInner { owner: self.live.call.memo_identity(), output })))
@@ -161,16 +206,16 @@ impl Rooms for RoomSet<'_, '_> {
             let chain = self.live.call.identity().principal().chain();
             return Err(Refusal::new(ErrorName::CapabilityDenied, "kept.identity").chain(chain).into());
         }
-        let mut lent = Lent::take(self)?;
-        self.state().good = None;
+        let mut place = self.place()?;
+        let place = place.as_deref_mut().ok_or_else(overlap)?;
+        self.set_good(NONE);
         let room = self.live.enter()?;
         let _room = Leaves(self.live);
-        let place = lent.place()?;
         let output = kept.0.output.get();
         if !caught(|| output.is_some_and(|output| place.restore(&**output))).unwrap_or(false) {
             return Err(CallError::named(ErrorName::OutputInvalid, "the kept output cannot be served"));
         }
-        self.state().good = Some(room);
+        self.set_good(room);
         Ok(room)
     }
 }
@@ -184,7 +229,7 @@ impl Drop for Leaves<'_> {
     }
 }
 
-/// The place, lent to one room.
+/// The place, lent to one room that waits.
 struct Lent<'r, 's, 'i> {
     set: &'r RoomSet<'s, 'i>,
     place: Option<&'s mut Output>,
@@ -192,7 +237,7 @@ struct Lent<'r, 's, 'i> {
 
 impl<'r, 's, 'i> Lent<'r, 's, 'i> {
     fn take(set: &'r RoomSet<'s, 'i>) -> Result<Self, CallError> {
-        let place = set.place.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let place = set.place()?.take();
         Ok(Self { set, place: Some(place.ok_or_else(overlap)?) })
     }
 
@@ -203,7 +248,9 @@ impl<'r, 's, 'i> Lent<'r, 's, 'i> {
 
 impl Drop for Lent<'_, '_, '_> {
     fn drop(&mut self) {
-        *self.set.place.lock().unwrap_or_else(PoisonError::into_inner) = self.place.take();
+        if let Ok(mut place) = self.set.place() {
+            *place = self.place.take();
+        }
     }
 }
 

@@ -80,19 +80,22 @@ fn run<I: Data, O: Data>(
     options: Option<Box<CallOptions>>,
 ) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
     async move {
-        let slow = match start(caller, tool, input, typed, options) {
-            Started::Done(result, report) => return (result, report),
-            Started::Slow(slow) => slow,
+        let tool = match tool {
+            Ok(tool) => tool,
+            Err(error) => return (Err(error), CallReport::default()),
         };
-        finish(slow).await
+        let mut slow = Slow {
+            live: Live::new(Call::new(caller, tool, options)),
+            path: Path::new(None),
+            input: Input::new(input),
+            place: Output::empty(),
+            turn: None,
+        };
+        match start(&mut slow, typed) {
+            Some(done) => done,
+            None => finish(&mut slow).await,
+        }
     }
-}
-
-/// A call after its synchronous lane.
-#[expect(clippy::large_enum_variant, reason = "a box would be a second allocation of every call that waits")]
-enum Started<I, O> {
-    Done(Result<O, CallError>, CallReport),
-    Slow(Slow<I, O>),
 }
 
 /// A call that waits: everything it owns, and where its lane stopped (`None`: before it began).
@@ -106,26 +109,9 @@ struct Slow<I, O> {
 
 /// Runs the whole call where nothing waits. A call that has to be prepared or traced goes the slow way at once.
 #[inline]
-fn start<I: Data, O: Data>(
-    caller: Caller,
-    tool: Result<u32, CallError>,
-    input: I,
-    typed: bool,
-    options: Option<Box<CallOptions>>,
-) -> Started<I, O> {
-    let tool = match tool {
-        Ok(tool) => tool,
-        Err(error) => return Started::Done(Err(error), CallReport::default()),
-    };
-    let mut slow = Slow {
-        live: Live::new(Call::new(caller, tool, options)),
-        path: Path::new(None),
-        input: Input::new(input),
-        place: Output::empty(),
-        turn: None,
-    };
-    let Slow { live, path, input, place, turn } = &mut slow;
-    let done = outside_now(|inside_flow| {
+fn start<I: Data, O: Data>(slow: &mut Slow<I, O>, typed: bool) -> Option<(Result<O, CallError>, CallReport)> {
+    let Slow { live, path, input, place, turn } = slow;
+    outside_now(|inside_flow| {
         if let Some(ended) = ended_before(live, inside_flow) {
             return Some((Err(ended), CallReport::default()));
         }
@@ -146,11 +132,7 @@ fn start<I: Data, O: Data>(
                 None
             }
         }
-    });
-    match done {
-        Some((result, report)) => Started::Done(result, report),
-        None => Started::Slow(slow),
-    }
+    })
 }
 
 /// Whether input and output are of the effect's own types.
@@ -162,14 +144,14 @@ fn is_typed<I: Data, O: Data>(live: &Live) -> bool {
 /// Runs a call that waits, is traced, or has to be prepared. In its span, where somebody listens.
 #[expect(clippy::manual_async_fn, reason = "an `async fn` keeps each argument twice")]
 fn finish<I: Data, O: Data>(
-    mut slow: Slow<I, O>,
+    slow: &mut Slow<I, O>,
 ) -> impl Future<Output = (Result<O, CallError>, CallReport)> + Send {
     async move {
         if !tracing::enabled!(tracing::Level::DEBUG) {
-            return outside(walk(&mut slow)).await;
+            return outside(walk(slow)).await;
         }
         let span = span_of(&slow.live);
-        let (result, report) = Box::pin(outside(walk(&mut slow)).instrument(span.clone())).await;
+        let (result, report) = Box::pin(outside(walk(slow)).instrument(span.clone())).await;
         record(&span, &result, &report);
         (result, report)
     }

@@ -1,6 +1,7 @@
 //! Memo: outputs that were kept are served again, and calls that overlap share one run.
 
 mod flight;
+mod hash;
 mod policy;
 mod state;
 mod store;
@@ -14,7 +15,7 @@ use loom_effect_runtime::{Around, Call, CallError, Next, Opaque, Seam};
 
 use flight::Word;
 pub use policy::{FLIGHTS_DEFAULT, FLIGHTS_MAX, FOLLOWERS_DEFAULT, FOLLOWERS_MAX, MEMO_CAPACITY_MAX, Ttl};
-use store::{Asked, Store, Turn};
+use store::{Asked, Part, Store, Turn};
 
 /// Serves inspected outputs that it kept, for the tools that it is told of, without reading one (spec row T14).
 ///
@@ -185,7 +186,7 @@ impl Memo {
     }
 
     /// What the call asks the store, where it is one that is memoised.
-    fn ask(&self, call: &Call, next: &Next<'_>) -> Option<(Turn<'_>, Asked)> {
+    fn ask(&self, call: &Call, next: &Next<'_>) -> Option<Turn<'_>> {
         let at = self.place(call.tool()).ok()?;
         let (_, ttl) = self.tools.get(at)?;
         if call.seam() != Seam::Transient {
@@ -196,12 +197,25 @@ impl Memo {
     }
 
     async fn run<'a>(&self, call: &Call, mut next: Next<'a>) -> Result<Opaque<'a>, CallError> {
-        let Some((turn, asked)) = self.ask(call, &next) else { return next.run().await };
-        let lead = match turn {
-            Turn::Serve(kept) => return next.serve(&kept),
-            Turn::Lead(lead) => Some(lead),
-            Turn::Alone => None,
-            Turn::Follow(follower) => match follower.word().await {
+        match self.ask(call, &next) {
+            None => next.run().await,
+            Some(Turn::Serve(kept)) => next.serve(&kept),
+            // Boxed, so that a hit carries no room for this.
+            Some(Turn::Run(asked, part)) => Box::pin(self.take_part(call, next, asked, part)).await,
+        }
+    }
+
+    async fn take_part<'a>(
+        &self,
+        call: &Call,
+        mut next: Next<'a>,
+        asked: Asked,
+        part: Part<'_>,
+    ) -> Result<Opaque<'a>, CallError> {
+        let lead = match part {
+            Part::Lead(lead) => Some(lead),
+            Part::Alone => None,
+            Part::Follow(follower) => match follower.word().await {
                 Some(Word::Landed(kept)) => return next.serve(&kept),
                 Some(Word::Lead(lead)) => Some(lead),
                 None => None,

@@ -1,7 +1,9 @@
 //! A bounded table: the least recently used entry makes room.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
+
+use super::hash::Hashed;
 
 /// No slot: the end of the list.
 const NONE: usize = usize::MAX;
@@ -127,23 +129,5 @@ impl<K: Eq, V> Table<K, V> {
             None => self.oldest = at,
         }
         self.newest = at;
-    }
-}
-
-/// Passes on a hash that is one already.
-#[derive(Default)]
-pub(super) struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| (hash << 8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
     }
 }

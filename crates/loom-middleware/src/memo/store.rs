@@ -1,19 +1,20 @@
 //! What the calls of one memo share, behind one lock that nobody holds while anything runs, waits or is dropped.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loom_effect_runtime::{Kept, MemoKey};
 
 use super::flight::{Boarding, FlightId, Flights, Follower, Lead};
+use super::hash::Hashing;
 use super::policy::{Age, FLIGHTS_DEFAULT, FOLLOWERS_DEFAULT, Ttl};
 use super::state::Table;
 
 /// The shared part of a memo.
 pub(super) struct Store {
-    hashing: RandomState,
+    hashing: Hashing,
     state: Mutex<State>,
 }
 
@@ -52,6 +53,12 @@ pub(super) struct Asked {
 pub(super) enum Turn<'m> {
     /// Serves what was kept.
     Serve(Kept),
+    /// Runs, or has it run.
+    Run(Asked, Part<'m>),
+}
+
+/// A call's part in the run of its key.
+pub(super) enum Part<'m> {
     /// Runs, and others wait for it.
     Lead(Lead),
     /// Waits for another that runs.
@@ -69,7 +76,7 @@ impl Store {
             forgotten: HashMap::new(),
             cleared: 0,
         };
-        Self { hashing: RandomState::new(), state: Mutex::new(state) }
+        Self { hashing: Hashing::of_process(), state: Mutex::new(state) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -83,31 +90,31 @@ impl Store {
         ttl: Ttl,
         key: MemoKey,
         now: Duration,
-    ) -> (Turn<'m>, Asked) {
+    ) -> Turn<'m> {
         let hash = self.hashing.hash_one(&key);
         let mut state = self.state();
         let state = &mut *state;
+        if let Some(kept) = state.kept(hash, &key, ttl, now, Age::Fresh) {
+            state.counts.hits += 1;
+            return Turn::Serve(kept);
+        }
         let generation = state.generation(tool);
         let asked = Asked { tool, ttl, key, id: FlightId { hash, generation } };
-        if let Some(kept) = state.kept(&asked, now, Age::Fresh) {
-            state.counts.hits += 1;
-            return (Turn::Serve(kept), asked);
-        }
-        let turn = match state.flights.board(asked.id, &asked.key) {
+        let part = match state.flights.board(asked.id, &asked.key) {
             Boarding::Waits(number, word) => {
                 state.counts.waits += 1;
-                Turn::Follow(Follower::new(self, asked.id, number, word))
+                Part::Follow(Follower::new(self, asked.id, number, word))
             }
             Boarding::Leads => {
                 state.counts.misses += 1;
-                Turn::Lead(Lead::new(self, asked.id))
+                Part::Lead(Lead::new(self, asked.id))
             }
             Boarding::Full => {
                 state.counts.misses += 1;
-                Turn::Alone
+                Part::Alone
             }
         };
-        (turn, asked)
+        Turn::Run(asked, part)
     }
 
     /// Keeps what a run brought, unless its tool was forgotten since it was asked for.
@@ -129,7 +136,7 @@ impl Store {
     /// What may stand in for a run that failed: a stale output, or a fresh one that another call has kept meanwhile.
     pub(super) fn instead(&self, asked: &Asked, now: Duration) -> Option<Kept> {
         let mut state = self.state();
-        let kept = state.kept(asked, now, Age::Stale)?;
+        let kept = state.kept(asked.id.hash, &asked.key, asked.ttl, now, Age::Stale)?;
         state.counts.stale += 1;
         Some(kept)
     }
@@ -168,9 +175,9 @@ impl State {
     }
 
     /// The output that was kept for the call, where it is no worse than `worst`.
-    fn kept(&mut self, asked: &Asked, now: Duration, worst: Age) -> Option<Kept> {
-        let entry = self.table.find(asked.id.hash, &asked.key)?;
-        let age = asked.ttl.judge(now.saturating_sub(entry.since));
+    fn kept(&mut self, hash: u64, key: &MemoKey, ttl: Ttl, now: Duration, worst: Age) -> Option<Kept> {
+        let entry = self.table.find(hash, key)?;
+        let age = ttl.judge(now.saturating_sub(entry.since));
         (age <= worst).then(|| entry.kept.clone())
     }
 }

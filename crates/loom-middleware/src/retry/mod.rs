@@ -141,10 +141,20 @@ impl Retry {
     }
 
     async fn run<'a>(&self, call: &Call, mut next: Next<'a>) -> Result<Opaque<'a>, CallError> {
-        let mut failure = match next.run().await {
-            Ok(proof) => return Ok(proof),
-            Err(error) => error,
-        };
+        match next.run().await {
+            Ok(proof) => Ok(proof),
+            // Boxed, so that a call whose first attempt succeeds carries no room for this.
+            Err(failure) => Box::pin(self.again(call, next, failure)).await,
+        }
+    }
+
+    /// What follows a first failure.
+    async fn again<'a>(
+        &self,
+        call: &Call,
+        mut next: Next<'a>,
+        mut failure: CallError,
+    ) -> Result<Opaque<'a>, CallError> {
         let (mut failures, mut jitter) = (Failures::default(), None);
         loop {
             // Asked before the pause: waiting for a run that is not possible would be in vain.

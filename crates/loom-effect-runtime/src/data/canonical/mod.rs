@@ -18,11 +18,10 @@ use writer::Writer;
 
 /// A text, with its length before it.
 pub(crate) fn push_text(text: &str, out: &mut Vec<u8>) {
-    out.push(b's');
     match u8::try_from(text.len()) {
-        Ok(length @ ..=0xfe) => out.push(length),
+        Ok(length @ ..=0xfe) => out.extend_from_slice(&[b's', length]),
         _ => {
-            out.push(0xff);
+            out.extend_from_slice(&[b's', 0xff]);
             out.extend_from_slice(&(text.len() as u64).to_le_bytes());
         }
     }
