@@ -1,21 +1,19 @@
 //! The fuzz targets: hostile bytes for what reads the wire, for as long as one likes, and the proof that the targets
 //! notice a fault. They are tests of the suite `fuzz`, which runs with the other tests too, briefly.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::args::{Args, Grammar};
 use crate::finding::{Finding, Report};
 use crate::process::{self, Output, Ran, STEP_SECONDS_MAX};
 use crate::stop::Stop;
+use crate::suite::{Ended, Suite};
 use crate::terminal::say;
-use crate::trace::tests_in;
-use crate::workspace::{Tree, Workspace, cargo};
+use crate::workspace::Workspace;
 
-const TARGET: &str = "fuzz";
-const FOLDER: &str = "crates/loom-llm/tests/fuzz/";
-/// A fault of the harness, read by the harness itself.
-const SABOTAGE: &str = "LOOM_FUZZ_SABOTAGE";
+const SUITE: Suite =
+    Suite { target: "fuzz", folder: "crates/loom-llm/tests/fuzz/", sabotage: "LOOM_FUZZ_SABOTAGE" };
 const SABOTAGES: [&str; 2] = ["dropped-byte", "swallowed-error"];
 /// Inputs of each target in a run that shall only show that none fails at once.
 const ITERATIONS_BRIEF: &str = "200";
@@ -32,15 +30,15 @@ pub(crate) fn sabotages() -> Vec<&'static str> {
 
 /// Runs the targets briefly, or with one fault planted in their harness: then every target has to fail.
 pub(crate) fn judge(workspace: &Workspace, sabotage: Option<&str>) -> Result<Report, Stop> {
-    let targets = targets(&workspace.tree()?);
-    let mut suite = suite(workspace);
+    let targets = SUITE.tests(&workspace.tree()?);
+    let mut suite = SUITE.command(workspace);
     let rule = match sabotage {
         None => {
             suite.env("BOLERO_RANDOM_ITERATIONS", ITERATIONS_BRIEF);
-            TARGET
+            SUITE.target
         }
         Some(name) => {
-            suite.env(SABOTAGE, name);
+            suite.env(SUITE.sabotage, name);
             let known = SABOTAGES.into_iter().find(|known| *known == name);
             known.ok_or_else(|| Stop::Usage(format!("fuzz knows no sabotage `{name}`")))?
         }
@@ -95,9 +93,9 @@ pub(crate) fn run_deep(workspace: &Workspace) -> Result<bool, Stop> {
 }
 
 fn run_for(workspace: &Workspace, seconds: u64) -> Result<bool, Stop> {
-    let targets = targets(&workspace.tree()?).len();
+    let targets = SUITE.tests(&workspace.tree()?).len();
     eprintln!("fuzz: {targets} targets, {seconds} s each");
-    let mut suite = suite(workspace);
+    let mut suite = SUITE.command(workspace);
     suite.env("BOLERO_RANDOM_TEST_TIME_MS", (seconds * 1000).to_string());
     suite.env("BOLERO_RANDOM_ITERATIONS", usize::MAX.to_string());
     Ok(process::run_within(&mut suite, Output::Live, &workspace.target, limit(targets, seconds))?.ok)
@@ -109,34 +107,14 @@ fn limit(targets: usize, seconds: u64) -> Duration {
     Duration::from_secs(running.saturating_add(BUILD_SECONDS_MAX))
 }
 
-fn suite(workspace: &Workspace) -> Command {
-    let mut cargo = cargo();
-    cargo.current_dir(&workspace.root).args(["test", "--workspace", "--all-features", "--test", TARGET]);
-    cargo.env("CARGO_TERM_PROGRESS_WHEN", "never").env_remove(SABOTAGE);
-    cargo
-}
-
-/// The names of the targets.
-fn targets(tree: &Tree) -> Vec<String> {
-    let ours = tests_in(tree).into_iter().filter(|test| test.path.starts_with(FOLDER));
-    ours.map(|test| test.name).collect()
-}
-
 /// What a run of the suite shows. Of a planted fault it is only reported if every target noticed it.
 fn report(rule: &'static str, targets: &[String], ran: &Ran) -> Result<Report, Stop> {
-    let ended = |target: &String, how: &str| {
-        let ends = format!("{target} ... {how}");
-        ran.output.lines().any(|line| line.starts_with("test ") && line.ends_with(&ends))
-    };
-    let failed: Vec<&String> = targets.iter().filter(|target| ended(target, "FAILED")).collect();
-    let passed: Vec<&String> = targets.iter().filter(|target| ended(target, "ok")).collect();
-    if targets.is_empty() || failed.len() + passed.len() < targets.len() {
-        return Err(Stop::Failed(format!("the fuzz targets did not run:\n{}", ran.output)));
-    }
+    let Ended { passed, failed } = SUITE.ended(targets, ran)?;
     let mut report = Report { lines: vec![format!("{} targets ran", targets.len())], ..Report::default() };
-    if rule == TARGET || passed.is_empty() {
-        let why = if rule == TARGET { "an input breaks it; see fuzz.log" } else { "it noticed the fault" };
-        report.findings.extend(failed.iter().map(|target| Finding::new(rule, target.as_str(), why)));
+    if rule == SUITE.target || passed.is_empty() {
+        let why =
+            if rule == SUITE.target { "an input breaks it; see fuzz.log" } else { "it noticed the fault" };
+        report.findings.extend(failed.iter().map(|target| Finding::new(rule, *target, why)));
     } else {
         report.lines.extend(passed.iter().map(|target| format!("{target} did not notice `{rule}`")));
     }
@@ -173,12 +151,16 @@ mod tests {
         assert_eq!(found.iter().map(|finding| finding.rule).collect::<Vec<_>>(), [SABOTAGES[0]; 2]);
         let one = "test a::ends_well ... FAILED\ntest b::invents_nothing ... ok\n";
         assert_eq!(shown(SABOTAGES[0], one).unwrap().findings, []);
-        assert_eq!(shown(TARGET, one).unwrap().findings.len(), 1, "without a fault each failure counts");
+        assert_eq!(
+            shown(SUITE.target, one).unwrap().findings.len(),
+            1,
+            "without a fault each failure counts"
+        );
     }
 
     #[test]
     fn targets_that_did_not_run_show_nothing() {
-        assert!(shown(TARGET, "error: could not compile\n").is_err());
-        assert!(shown(TARGET, "test a::ends_well ... ok\n").is_err());
+        assert!(shown(SUITE.target, "error: could not compile\n").is_err());
+        assert!(shown(SUITE.target, "test a::ends_well ... ok\n").is_err());
     }
 }

@@ -22,6 +22,7 @@ mod scaffold;
 mod semver;
 mod source;
 mod stop;
+mod suite;
 mod terminal;
 mod tidy;
 mod tools;

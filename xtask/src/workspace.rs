@@ -115,6 +115,12 @@ impl Tree {
         Self { files, sources }
     }
 
+    /// A tree of these files.
+    #[cfg(test)]
+    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+        Self::new(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
+    }
+
     /// Puts one file in, as if it were committed.
     pub(crate) fn plant(&mut self, path: &str, text: &str) {
         self.files.insert(path.to_owned(), text.to_owned());

@@ -47,17 +47,13 @@ pub(super) fn plant(tree: &mut Tree) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     const MANIFEST: (&str, &str) = ("crates/a/Cargo.toml", "");
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let mut tree = Tree::new(BTreeMap::new());
-        files.iter().for_each(|(path, text)| tree.plant(path, text));
         let mut report = Report::default();
-        check(&tree, &mut report);
+        check(&Tree::of(files), &mut report);
         report.findings.into_iter().map(|finding| finding.place).collect()
     }
 

@@ -1,4 +1,4 @@
-//! The hash of a key: a few multiplications a key, under two secret words of the process.
+//! The hash of a key: a few multiplications a key, under two secret words of the memo.
 //!
 //! It only has to be hard to steer from outside, not to resist who reads it: nobody is told a hash, and keys that share one
 //! merely take each other's place.
@@ -13,7 +13,7 @@ pub(super) struct Hashing {
 
 impl Hashing {
     /// Another one for each memo, so that nobody can know beforehand which keys share a hash.
-    pub(super) fn of_process() -> Self {
+    pub(super) fn new() -> Self {
         let random = RandomState::new();
         Self { first: random.hash_one(1), second: random.hash_one(2) }
     }
@@ -131,7 +131,7 @@ mod tests {
             eighths[(hashing.hash_one(number.to_string().into_bytes()) >> 61) as usize] += 1;
         }
         assert!(eighths.iter().all(|count| (850..1150).contains(count)), "{eighths:?}");
-        let of = || Hashing::of_process().hash_one("key");
+        let of = || Hashing::new().hash_one("key");
         assert_ne!(of(), of());
     }
 }

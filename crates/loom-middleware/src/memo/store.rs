@@ -76,7 +76,7 @@ impl Store {
             forgotten: HashMap::new(),
             cleared: 0,
         };
-        Self { hashing: Hashing::of_process(), state: Mutex::new(state) }
+        Self { hashing: Hashing::new(), state: Mutex::new(state) }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
