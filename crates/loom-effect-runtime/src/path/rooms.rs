@@ -107,22 +107,16 @@ impl<'s> RoomSet<'s, '_> {
         self.set_good(NONE);
         let room = Leaves(self.live);
         let mut attempt = Attempt::new();
-        let stepped = {
+        let turn = {
             let mut place = self.place()?;
-            attempt.step(self.live, self.input, place.as_deref_mut().ok_or_else(overlap)?)
+            attempt.step(self.live, self.input, place.as_deref_mut().ok_or_else(overlap)?)?
         };
-        match stepped {
-            Ok(attempt::Turn::Done(number)) => {
-                drop(room);
-                self.set_good(number);
-                Ok(Begun::Ready(number))
-            }
-            Ok(turn) => Ok(Begun::Waits(Box::pin(self.wait(attempt, turn, Lent::take(self)?, room)))),
-            Err(error) => {
-                drop(room);
-                Err(self.failed(error))
-            }
-        }
+        let attempt::Turn::Done(number) = turn else {
+            return Ok(Begun::Waits(Box::pin(self.wait(attempt, turn, Lent::take(self)?, room))));
+        };
+        drop(room);
+        self.set_good(number);
+        Ok(Begun::Ready(number))
     }
 
     async fn wait(
@@ -134,20 +128,7 @@ impl<'s> RoomSet<'s, '_> {
     ) -> Result<u32, CallError> {
         let result = attempt.run(turn, self.live, self.input, lent.place()?).await;
         drop((room, lent));
-        match result {
-            Ok(number) => {
-                self.set_good(number);
-                Ok(number)
-            }
-            Err(error) => Err(self.failed(error)),
-        }
-    }
-
-    fn failed(&self, error: CallError) -> CallError {
-        if error.is_refusal() {
-            self.latch(&error);
-        }
-        error
+        result.inspect(|number| self.set_good(*number))
     }
 }
 

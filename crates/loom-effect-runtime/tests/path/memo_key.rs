@@ -308,6 +308,21 @@ proptest! {
     }
 }
 
+/// T14: who may act as another is the authorizer's to say for each, so nothing is shared between them.
+#[test]
+fn callers_that_act_as_the_same_principal_get_keys_of_their_own() {
+    let (runtime, keys) = keyed();
+    run(async {
+        for caller in ["ada", "eve", "ada"] {
+            let caller = runtime.caller(Identity::new(Principal::new(caller)));
+            caller.invoke_transient("plan", ask(json!(1))).principal(Principal::new("ada")).await.unwrap();
+        }
+    });
+    let keys = keys.lock().unwrap();
+    assert!(keys[0] != keys[1]);
+    assert!(keys[0] == keys[2]);
+}
+
 /// T14: a key is of one runtime, as a kept output is.
 #[test]
 fn two_runtimes_never_get_one_key() {
