@@ -154,9 +154,27 @@ fn settings(crates: &Path) -> Result<String, ScaffoldError> {
         if !place.join("Cargo.toml").is_file() {
             return Err(no_crate(needed));
         }
-        let _ = writeln!(text, "{needed} = {{ path = {:?} }}", place.display().to_string());
+        // A path that is no Unicode cannot stand in TOML at all.
+        let place = place.to_str().ok_or_else(|| no_crate(needed))?;
+        let _ = writeln!(text, "{needed} = {{ path = {} }}", toml_string(place));
     }
     Ok(text)
+}
+
+/// A basic string of TOML, whose escapes are not Rust's.
+fn toml_string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]
@@ -171,6 +189,14 @@ mod tests {
         assert!(
             first.contains("whoever rewrites or refuses output answers for the live text too"),
             "{first}"
+        );
+    }
+
+    #[test]
+    fn a_path_with_any_character_is_a_string_of_toml() {
+        assert_eq!(
+            toml_string("/a \"b\"\\\t\u{7f}\u{85}\u{301}é"),
+            "\"/a \\\"b\\\"\\\\\\u0009\\u007F\\u0085\u{301}é\""
         );
     }
 
