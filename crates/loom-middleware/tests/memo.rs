@@ -6,6 +6,8 @@
 mod says;
 #[path = "live/view.rs"]
 mod view;
+#[path = "live/wall.rs"]
+mod wall;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,9 +16,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use loom_effect_runtime::engine::EngineCall;
 use loom_effect_runtime::{
-    CallError, CallKey, CallReport, Delegation, DeltaForm, DeltaGuard, DeltaKinds, DurableStep, Effect,
-    EffectContext, EffectRuntime, ErrorName, Identity, Lane, Outlet, Principal, Refusal, ResourceTotals,
-    RunAs, Signal, Step, Verdict, Violation, before, inspect,
+    CallError, CallKey, CallReport, Delegation, DurableStep, Effect, EffectContext, EffectRuntime, ErrorName,
+    Identity, Principal, Refusal, ResourceTotals, RunAs, Signal, Step, before, inspect,
 };
 use loom_middleware::{Memo, Retry, Ttl};
 use loom_testing::VirtualClock;
@@ -24,6 +25,7 @@ use serde_json::json;
 
 use says::{Act, Says};
 use view::View;
+use wall::Wall;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -257,29 +259,6 @@ fn a_call_that_is_refused_is_served_nothing() {
     assert_eq!(say(&runtime, "a").0.unwrap_err().rule(), Some("gate"));
 }
 
-/// Severs the text `no`.
-struct Wall;
-
-impl DeltaForm for Wall {
-    fn kinds(&self) -> DeltaKinds {
-        DeltaKinds::ALL
-    }
-
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
-        Box::new(Self)
-    }
-}
-
-impl DeltaGuard for Wall {
-    fn push(&mut self, text: &str, _out: &mut Outlet<'_>) -> Verdict {
-        if text.starts_with("no") { Verdict::Sever(Violation::safety("wall")) } else { Verdict::Pass }
-    }
-
-    fn finish(&mut self, _out: &mut Outlet<'_>) -> Result<(), Violation> {
-        Ok(())
-    }
-}
-
 /// T14: what was severed is not kept, and nothing that was kept stands in for it.
 #[test]
 fn a_severed_output_is_never_kept_nor_stood_in_for() {
@@ -289,7 +268,7 @@ fn a_severed_output_is_never_kept_nor_stood_in_for() {
         .allow_all_calls()
         .clock(clock.clone())
         .around(Memo::new(1).tool("says", Ttl::new(SECOND).stale(DAY)))
-        .output_middleware(inspect("wall", Some(Arc::new(Wall)), |_, _| Step::Go))
+        .output_middleware(inspect("wall", Some(Arc::new(Wall("no"))), |_, _| Step::Go))
         .effect(says.clone())
         .build()
         .unwrap();

@@ -2,17 +2,22 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code outside a test function")]
 
+#[path = "live/wall.rs"]
+mod wall;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use loom_effect_runtime::{
-    CallError, CallReport, Clock, DeltaForm, DeltaGuard, DeltaKinds, Effect, EffectContext, EffectDelta,
-    EffectRuntime, ErrorName, Lane, Outlet, Refusal, Signal, Step, Verdict, Violation, before, inspect,
+    CallError, CallReport, Clock, Effect, EffectContext, EffectDelta, EffectRuntime, ErrorName, Refusal,
+    Signal, Step, before, inspect,
 };
 use loom_middleware::{ATTEMPTS_DEFAULT, DELAY_FIRST_DEFAULT, Retry};
 use tokio::time::Instant;
+
+use wall::Wall;
 
 /// What the effect does in one attempt.
 #[derive(Clone)]
@@ -223,29 +228,6 @@ async fn a_refusal_runs_once() {
     assert_eq!(played.ran, 1);
 }
 
-/// Severs at the first delta.
-struct Wall;
-
-impl DeltaForm for Wall {
-    fn kinds(&self) -> DeltaKinds {
-        DeltaKinds::ALL
-    }
-
-    fn guard(&self, _call: &loom_effect_runtime::CallInfo, _lane: Lane) -> Box<dyn DeltaGuard> {
-        Box::new(Self)
-    }
-}
-
-impl DeltaGuard for Wall {
-    fn push(&mut self, _text: &str, _out: &mut Outlet<'_>) -> Verdict {
-        Verdict::Sever(Violation::safety("wall"))
-    }
-
-    fn finish(&mut self, _out: &mut Outlet<'_>) -> Result<(), Violation> {
-        Ok(())
-    }
-}
-
 /// T11: a severed stream is never tried again.
 #[tokio::test(start_paused = true)]
 async fn a_sever_runs_once() {
@@ -253,7 +235,7 @@ async fn a_sever_runs_once() {
     let runtime = EffectRuntime::builder()
         .allow_all_calls()
         .around(Retry::new().when(|_| true))
-        .output_middleware(inspect("wall", Some(Arc::new(Wall)), |_, _| Step::Go))
+        .output_middleware(inspect("wall", Some(Arc::new(Wall(""))), |_, _| Step::Go))
         .effect(Scripted { acts: vec![Act::Give(&["x"])], ran: Arc::clone(&ran), repeatable: true })
         .build()
         .unwrap();
